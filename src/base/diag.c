@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/diag.h"
+
+#include "base/str.h"
+
+#include <stdio.h>
+
+static void message_done(struct diag_message *m)
+{
+	free(m->text);
+	free(m->path);
+	free(m->source);
+	free(m->hint);
+}
+
+static bool copy(const char *s, char **ret)
+{
+	if (s) {
+		*ret = strdup(s);
+		return *ret != NULL;
+	}
+	*ret = NULL;
+	return true;
+}
+
+/* A place for one more message, or NULL. */
+static struct diag_message *reserve(struct diag *diag)
+{
+	if (diag->n == diag->alloc) {
+		size_t alloc = diag->alloc ? diag->alloc * 2 : 4;
+		struct diag_message *messages =
+			reallocarray(diag->messages, alloc, sizeof(*messages));
+
+		if (!messages)
+			return NULL;
+		diag->messages = messages;
+		diag->alloc = alloc;
+	}
+	return &diag->messages[diag->n];
+}
+
+void diag_add(struct diag *diag, enum diag_level level, const struct diag_where *where,
+	      const char *fmt, ...)
+{
+	static const struct diag_where nowhere;
+	struct diag_message *slot, m = { .level = level };
+	va_list ap;
+	int n;
+
+	if (!where)
+		where = &nowhere;
+	va_start(ap, fmt);
+	n = vasprintf(&m.text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		diag->failed = true;
+		return;
+	}
+	m.line = where->line;
+	m.column = where->column;
+	m.width = where->width;
+	slot = reserve(diag);
+	if (where->source && where->source_size > 0)
+		m.source = str_dup_n(where->source, where->source_size);
+	else
+		(void)copy(where->source, &m.source); /* checked below */
+	if (!slot || !copy(where->path, &m.path) || !copy(where->hint, &m.hint) ||
+	    (where->source && !m.source)) {
+		diag->failed = true;
+		message_done(&m);
+		return;
+	}
+	*slot = m;
+	diag->n++;
+}
+
+size_t diag_count(const struct diag *diag, enum diag_level level)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < diag->n; i++)
+		if (diag->messages[i].level == level)
+			count++;
+	return count;
+}
+
+void diag_move(struct diag *to, struct diag *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		struct diag_message *slot = reserve(to);
+
+		if (!slot) {
+			to->failed = true;
+			message_done(&from->messages[i]);
+			continue;
+		}
+		*slot = from->messages[i];
+		to->n++;
+	}
+	to->failed = to->failed || from->failed;
+	from->n = 0;
+	diag_done(from);
+}
+
+void diag_done(struct diag *diag)
+{
+	for (size_t i = 0; i < diag->n; i++)
+		message_done(&diag->messages[i]);
+	free(diag->messages);
+	*diag = (struct diag){};
+}

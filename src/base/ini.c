@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/ini.h"
+
+#include "base/str.h"
+
+#define BLANKS " \t\r\n"
+
+struct ini {
+	const char *text;
+	size_t size;
+	size_t pos;
+	unsigned line; /* of the byte at pos */
+	bool stopped;
+	bool failed; /* out of memory */
+	char *section;
+	struct strbuf logical; /* the current line, continuations joined */
+};
+
+/* One physical line. */
+struct physical {
+	const char *data;
+	size_t size;
+	unsigned line;
+	bool too_long;
+};
+
+int ini_new(const char *text, size_t size, struct ini **ret)
+{
+	struct ini *ini = calloc(1, sizeof(*ini));
+
+	if (!ini)
+		return -ENOMEM;
+	ini->text = text;
+	ini->size = size;
+	ini->line = 1;
+	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		ini->pos = 3;
+	ini->section = strdup("");
+	if (!ini->section) {
+		free(ini);
+		return -ENOMEM;
+	}
+	*ret = ini;
+	return 0;
+}
+
+struct ini *ini_free(struct ini *ini)
+{
+	if (!ini)
+		return NULL;
+	free(ini->section);
+	strbuf_done(&ini->logical);
+	free(ini);
+	return NULL;
+}
+
+static bool is_eol(char c)
+{
+	return c == '\n' || c == '\r' || c == '\0';
+}
+
+/* False at the end of the text. */
+static bool next_physical(struct ini *ini, struct physical *ret)
+{
+	const char *start = ini->text + ini->pos, *end = ini->text + ini->size, *p = start;
+
+	if (start == end)
+		return false;
+	while (p < end && !is_eol(*p))
+		p++;
+	*ret = (struct physical){
+		.data = start,
+		.size = (size_t)(p - start),
+		.line = ini->line,
+		.too_long = (size_t)(p - start) > INI_LINE_MAX,
+	};
+	/* CRLF and LFCR are one end; a NUL is an end of its own */
+	if (p < end) {
+		char first = *p++;
+
+		if (p < end && ((first == '\n' && *p == '\r') || (first == '\r' && *p == '\n')))
+			p++;
+	}
+	ini->line++;
+	ini->pos = (size_t)(p - ini->text);
+	return true;
+}
+
+static size_t leading_blanks(const char *s, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && (s[n] == ' ' || s[n] == '\t'))
+		n++;
+	return n;
+}
+
+static bool odd_backslashes(const char *s, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && s[size - 1 - n] == '\\')
+		n++;
+	return n % 2 == 1;
+}
+
+/*
+ * Joins the physical lines of one logical line into ini->logical. *ret_first is the line it
+ * starts on. Returns 1, 0 at the end, -EINVAL when a line is too long, -EILSEQ when not UTF-8.
+ */
+static int next_logical(struct ini *ini, struct physical *ret_first)
+{
+	bool continued = false;
+	struct physical line;
+
+	ini->logical.len = 0;
+	while (next_physical(ini, &line)) {
+		size_t blanks = leading_blanks(line.data, line.size);
+		const char *text = line.data + blanks;
+		size_t size = line.size - blanks;
+		bool more;
+
+		if (!continued)
+			*ret_first = line;
+		if (line.too_long)
+			return -EINVAL;
+		if (size > 0 && (*text == '#' || *text == ';'))
+			continue;
+		if (!continued && size == 0)
+			continue;
+		if (continued) {
+			/* a continued line keeps its leading blanks */
+			text = line.data;
+			size = line.size;
+		}
+		if (!str_is_utf8(text, size)) {
+			if (!continued)
+				*ret_first = line;
+			return -EILSEQ;
+		}
+		more = odd_backslashes(text, size);
+		if (ini->logical.len + size > INI_LINE_MAX)
+			return -EINVAL;
+		strbuf_add(&ini->logical, text, more ? size - 1 : size);
+		if (more)
+			strbuf_addc(&ini->logical, ' ');
+		if (ini->logical.failed)
+			return -ENOMEM;
+		if (!more)
+			return 1;
+		continued = true;
+	}
+	return continued ? 1 : 0;
+}
+
+static char *strip(char *s)
+{
+	char *end;
+
+	s += strspn(s, BLANKS);
+	end = s + strlen(s);
+	while (end > s && strchr(BLANKS, end[-1]))
+		end--;
+	*end = '\0';
+	return s;
+}
+
+static unsigned column_of(const struct physical *first, const char *in_line)
+{
+	return (unsigned)(in_line - first->data) + 1;
+}
+
+static int parse_logical(struct ini *ini, const struct physical *first, struct ini_item *ret)
+{
+	char *text = strip(ini->logical.data), *equals;
+	const char *key_at = first->data + leading_blanks(first->data, first->size);
+
+	ret->column = column_of(first, key_at);
+	if (*text == '\0')
+		return -EAGAIN;
+	if (*text == '[') {
+		size_t n = strlen(text);
+		char *section;
+
+		if (text[n - 1] != ']') {
+			ret->kind = INI_BAD_SECTION;
+			ini->stopped = true;
+			return 0;
+		}
+		section = str_dup_n(text + 1, n - 2);
+		if (!section)
+			return -ENOMEM;
+		free(ini->section);
+		ini->section = section;
+		ret->kind = INI_SECTION;
+		ret->section = section;
+		return 0;
+	}
+	equals = strchr(text, '=');
+	if (!equals) {
+		ret->kind = INI_NO_EQUALS;
+		ret->key = text;
+		return 0;
+	}
+	*equals = '\0';
+	ret->key = strip(text);
+	ret->value = strip(equals + 1);
+	ret->kind = *ret->key ? INI_ASSIGNMENT : INI_EMPTY_KEY;
+	/* the value's place: exact when it starts on the first line, else that line's end */
+	equals = memchr(first->data, '=', first->size);
+	if (equals) {
+		const char *p = equals + 1, *end = first->data + first->size;
+
+		while (p < end && (*p == ' ' || *p == '\t'))
+			p++;
+		ret->value_column = column_of(first, p);
+	} else
+		ret->value_column = ret->column;
+	ret->value_line = first->line;
+	return 0;
+}
+
+int ini_next(struct ini *ini, struct ini_item *ret)
+{
+	struct physical first = {};
+	int r;
+
+	do {
+		*ret = (struct ini_item){ .kind = INI_END, .section = ini->section };
+		if (ini->stopped)
+			return 0;
+		r = next_logical(ini, &first);
+		if (r == 0) {
+			ini->stopped = true;
+			return 0;
+		}
+		ret->line = first.line;
+		ret->source = first.data;
+		ret->source_size = first.size;
+		ret->column = 1;
+		if (r == -EINVAL || r == -EILSEQ) {
+			ret->kind = r == -EINVAL ? INI_LINE_TOO_LONG : INI_NOT_UTF8;
+			ini->stopped = true;
+			return 0;
+		}
+		if (r < 0)
+			return r;
+		r = parse_logical(ini, &first, ret);
+	} while (r == -EAGAIN);
+	return r;
+}

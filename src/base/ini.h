@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The one INI reader: policy files, needs files and unit files. The syntax is systemd's
+ * (systemd.syntax(7); src/shared/conf-parser.c and src/basic/fileio.c of v252 to v260):
+ *  - LF, CR and NUL end a line, CRLF and LFCR count once; a leading UTF-8 BOM is skipped;
+ *  - a line whose first non-blank byte is # or ; is a comment, also inside a continuation;
+ *  - an odd number of backslashes at the end continues the line, replaced by one blank; a blank
+ *    line ends a continuation, a pending one is used at the end of the file;
+ *  - a line, continuations included, and a comment have at most 1 MiB.
+ */
+
+#include "base/macro.h"
+
+enum { INI_LINE_MAX = 1024 * 1024 };
+
+enum ini_kind {
+	INI_END,	   /* no more lines */
+	INI_SECTION,	   /* section was set */
+	INI_ASSIGNMENT,	   /* key and value were set */
+	INI_NO_EQUALS,	   /* a line without '=': systemd warns and goes on */
+	INI_EMPTY_KEY,	   /* "= value" */
+	INI_BAD_SECTION,   /* "[foo": systemd stops here */
+	INI_NOT_UTF8,	   /* systemd stops here */
+	INI_LINE_TOO_LONG, /* systemd refuses the whole file */
+};
+
+/* One item; all strings are NUL-terminated, owned by the reader, valid until the next call. */
+struct ini_item {
+	enum ini_kind kind;
+	const char *section; /* name of the current section, "" before the first */
+	const char *key;
+	const char *value;
+	unsigned line;	     /* of the first byte, from 1 */
+	unsigned column;     /* of the key or the header, in bytes from 1 */
+	unsigned value_line; /* where the value starts */
+	unsigned value_column;
+	const char *source; /* the physical line the item starts on, not terminated */
+	size_t source_size;
+};
+
+struct ini;
+
+/* text is borrowed and must live as long as the reader. */
+int ini_new(const char *text, size_t size, struct ini **ret) _must_check_;
+struct ini *ini_free(struct ini *ini);
+DEFINE_CLEANUP(struct ini *, ini_free);
+#define _cleanup_ini_ _cleanup_(ini_freep)
+
+/* 0 with *ret filled (INI_END at the end and after a kind that stops), or -ENOMEM. */
+int ini_next(struct ini *ini, struct ini_item *ret) _must_check_;

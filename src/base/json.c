@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/json.h"
+
+#include "base/str.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <math.h>
+
+enum { MAX_DEPTH = 32 };
+
+/* struct json is json-c's object under our name, so that no other file includes its header */
+static json_object *unwrap(const struct json *value)
+{
+	return (json_object *)(uintptr_t)value;
+}
+
+static struct json *wrap(json_object *object)
+{
+	return (struct json *)object;
+}
+
+/* A container that lost a member must not be printed as if it were whole. */
+static int refuse_to_print(json_object *object _unused_, struct printbuf *buf _unused_,
+			   int level _unused_, int flags _unused_)
+{
+	return -1;
+}
+
+static void mark_failed(json_object *container)
+{
+	json_object_set_serializer(container, refuse_to_print, NULL, NULL);
+}
+
+struct json *json_new_object(void)
+{
+	return wrap(json_object_new_object());
+}
+
+struct json *json_new_array(void)
+{
+	return wrap(json_object_new_array());
+}
+
+static void add(struct json *object, const char *key, json_object *value, bool ok)
+{
+	if (!object) {
+		json_object_put(value);
+		return;
+	}
+	if (!ok || json_object_object_add(unwrap(object), key, value) < 0) {
+		json_object_put(value);
+		mark_failed(unwrap(object));
+	}
+}
+
+static void append(struct json *array, json_object *value, bool ok)
+{
+	if (!array) {
+		json_object_put(value);
+		return;
+	}
+	if (!ok || json_object_array_add(unwrap(array), value) < 0) {
+		json_object_put(value);
+		mark_failed(unwrap(array));
+	}
+}
+
+static json_object *new_string(const char *value, size_t size)
+{
+	_cleanup_free_ char *safe = str_escape(value, size);
+
+	return safe ? json_object_new_string(safe) : NULL;
+}
+
+void json_add_string_n(struct json *object, const char *key, const char *value, size_t size)
+{
+	json_object *string = value ? new_string(value, size) : NULL;
+
+	add(object, key, string, !value || string);
+}
+
+void json_add_string(struct json *object, const char *key, const char *value)
+{
+	json_add_string_n(object, key, value, value ? strlen(value) : 0);
+}
+
+void json_add_int(struct json *object, const char *key, int64_t value)
+{
+	json_object *number = json_object_new_int64(value);
+
+	add(object, key, number, number);
+}
+
+void json_add_u64(struct json *object, const char *key, uint64_t value)
+{
+	json_object *number = json_object_new_uint64(value);
+
+	add(object, key, number, number);
+}
+
+void json_add_double(struct json *object, const char *key, double value)
+{
+	json_object *number = isfinite(value) ? json_object_new_double(value) : NULL;
+
+	/* JSON has no infinity */
+	add(object, key, number, number || !isfinite(value));
+}
+
+void json_add_bool(struct json *object, const char *key, bool value)
+{
+	json_object *boolean = json_object_new_boolean(value);
+
+	add(object, key, boolean, boolean);
+}
+
+void json_add_null(struct json *object, const char *key)
+{
+	add(object, key, NULL, true);
+}
+
+void json_add(struct json *object, const char *key, struct json *value)
+{
+	add(object, key, unwrap(value), value);
+}
+
+void json_append_string(struct json *array, const char *value)
+{
+	json_object *string = new_string(value, strlen(value));
+
+	append(array, string, string);
+}
+
+void json_append_double(struct json *array, double value)
+{
+	json_object *number = isfinite(value) ? json_object_new_double(value) : NULL;
+
+	append(array, number, number || !isfinite(value));
+}
+
+void json_append_u64(struct json *array, uint64_t value)
+{
+	json_object *number = json_object_new_uint64(value);
+
+	append(array, number, number);
+}
+
+void json_append(struct json *array, struct json *value)
+{
+	append(array, unwrap(value), value);
+}
+
+int json_print(const struct json *value, bool pretty, char **ret)
+{
+	int flags = JSON_C_TO_STRING_NOSLASHESCAPE;
+	const char *text;
+
+	if (!value)
+		return -ENOMEM;
+	if (pretty)
+		flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
+	text = json_object_to_json_string_ext(unwrap(value), flags);
+	if (!text)
+		return -ENOMEM;
+	*ret = strdup(text);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static void tokener_freep(json_tokener **tokener)
+{
+	if (*tokener)
+		json_tokener_free(*tokener);
+}
+
+int json_parse(const char *text, size_t size, struct json **ret, size_t *ret_offset)
+{
+	_cleanup_(tokener_freep) json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
+	json_object *value;
+	size_t end;
+
+	if (!tokener)
+		return -ENOMEM;
+	if (size >= INT_MAX)
+		return -EINVAL;
+	/* the terminating NUL makes a number at the end complete */
+	value = json_tokener_parse_ex(tokener, text, (int)size + 1);
+	end = json_tokener_get_parse_end(tokener);
+	if (json_tokener_get_error(tokener) != json_tokener_success ||
+	    end + strspn(text + end, " \t\r\n") != size) {
+		json_object_put(value);
+		if (ret_offset)
+			*ret_offset = MIN(end, size);
+		return -EINVAL;
+	}
+	*ret = wrap(value);
+	return 0;
+}
+
+struct json *json_get(const struct json *object, const char *key)
+{
+	json_object *value;
+
+	if (!json_object_is_type(unwrap(object), json_type_object) ||
+	    !json_object_object_get_ex(unwrap(object), key, &value))
+		return NULL;
+	return wrap(value);
+}
+
+bool json_has(const struct json *object, const char *key)
+{
+	return json_object_is_type(unwrap(object), json_type_object) &&
+	       json_object_object_get_ex(unwrap(object), key, NULL);
+}
+
+int json_pointer(const struct json *value, const char *pointer, struct json **ret)
+{
+	json_object *at = unwrap(value);
+
+	while (*pointer) {
+		_cleanup_strbuf_ struct strbuf token = {};
+		_cleanup_free_ char *key = NULL;
+		uint64_t index;
+
+		if (*pointer++ != '/')
+			return -EINVAL;
+		for (; *pointer && *pointer != '/'; pointer++) {
+			if (*pointer == '~' && (pointer[1] == '0' || pointer[1] == '1'))
+				strbuf_addc(&token, *++pointer == '0' ? '~' : '/');
+			else
+				strbuf_addc(&token, *pointer);
+		}
+		if (strbuf_take(&token, &key, NULL) < 0)
+			return -ENOMEM;
+		if (json_object_is_type(at, json_type_object)) {
+			if (!json_object_object_get_ex(at, key, &at))
+				return -ENOENT;
+		} else if (json_object_is_type(at, json_type_array)) {
+			if (str_parse_u64(key, &index) < 0 ||
+			    index >= json_object_array_length(at))
+				return -ENOENT;
+			at = json_object_array_get_idx(at, index);
+		} else
+			return -ENOENT;
+	}
+	*ret = wrap(at);
+	return 0;
+}
+
+size_t json_length(const struct json *value)
+{
+	if (json_object_is_type(unwrap(value), json_type_array))
+		return json_object_array_length(unwrap(value));
+	if (json_object_is_type(unwrap(value), json_type_object))
+		return (size_t)json_object_object_length(unwrap(value));
+	return 0;
+}
+
+struct json *json_at(const struct json *array, size_t index)
+{
+	if (!json_is_array(array))
+		return NULL;
+	return wrap(json_object_array_get_idx(unwrap(array), index));
+}
+
+bool json_is_object(const struct json *value)
+{
+	return json_object_is_type(unwrap(value), json_type_object);
+}
+
+bool json_is_array(const struct json *value)
+{
+	return json_object_is_type(unwrap(value), json_type_array);
+}
+
+bool json_is_string(const struct json *value)
+{
+	return json_object_is_type(unwrap(value), json_type_string);
+}
+
+const char *json_as_string(const struct json *value)
+{
+	return json_is_string(value) ? json_object_get_string(unwrap(value)) : NULL;
+}
+
+int json_as_number(const struct json *value, double *ret)
+{
+	if (!json_object_is_type(unwrap(value), json_type_int) &&
+	    !json_object_is_type(unwrap(value), json_type_double))
+		return -EINVAL;
+	*ret = json_object_get_double(unwrap(value));
+	return 0;
+}
+
+int json_as_u64(const struct json *value, uint64_t *ret)
+{
+	if (!json_object_is_type(unwrap(value), json_type_int) ||
+	    json_object_get_int64(unwrap(value)) < 0)
+		return -EINVAL;
+	*ret = json_object_get_uint64(unwrap(value));
+	return 0;
+}
+
+int json_as_bool(const struct json *value, bool *ret)
+{
+	if (!json_object_is_type(unwrap(value), json_type_boolean))
+		return -EINVAL;
+	*ret = json_object_get_boolean(unwrap(value));
+	return 0;
+}
+
+struct json *json_free(struct json *value)
+{
+	if (value)
+		json_object_put(unwrap(value));
+	return NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The verbs. Each returns an exit code of exit-codes.h, or a negative errno when it failed
+ * without having printed why (main prints that, once).
+ */
+
+#include "base/macro.h"
+#include "exit-codes.h"
+#include "ui/cli.h"
+#include "ui/term.h"
+
+struct root;
+
+/* What every verb gets; all borrowed. */
+struct cmd {
+	const struct args *args;
+	const struct root *root;
+	const struct term *term;
+};
+
+int cmd_bench(const struct cmd *cmd);
+int cmd_units(const struct cmd *cmd);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ui/output.h"
+
+#include "base/diag.h"
+#include "base/json.h"
+#include "ui/cli.h"
+#include "ui/term.h"
+
+int output_json(const struct args *args, const struct json *value)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = json_print(value, args->json == JSON_PRETTY, &text);
+
+	if (r < 0)
+		return r;
+	return puts(text) < 0 ? -EIO : 0;
+}
+
+static void add_number(struct json *object, const char *key, unsigned value)
+{
+	if (value > 0)
+		json_add_u64(object, key, value);
+	else
+		json_add_null(object, key);
+}
+
+void output_error(const struct args *args, const struct term *term, const struct diag *diag,
+		  const char *fallback)
+{
+	const struct diag_message none = { .text = (char *)(uintptr_t)fallback }, *m = NULL;
+	_cleanup_json_ struct json *top = NULL;
+	struct json *error;
+
+	for (size_t i = 0; i < diag->n && !m; i++)
+		if (diag->messages[i].level == DIAG_ERROR)
+			m = &diag->messages[i];
+	term_print_diag(term, stderr, diag);
+	if (!m) {
+		m = &none;
+		fprintf(stderr, "memcg-policy: %s\n", fallback);
+	}
+	if (args->json == JSON_OFF)
+		return;
+	top = json_new_object();
+	error = json_new_object();
+	json_add_int(top, "schema", 1);
+	json_add_string(error, "text", m->text);
+	json_add_string(error, "path", m->path);
+	add_number(error, "line", m->line);
+	add_number(error, "column", m->column);
+	json_add_string(error, "hint", m->hint);
+	json_add(top, "error", error);
+	IGNORE(output_json(args, top)); /* the error itself was printed above */
+}
