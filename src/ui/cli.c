@@ -22,7 +22,7 @@ const struct cli_option cli_options[] = {
 	{ "snapshot", 0, "DIR", OPTION_STRING, FIELD(snapshot), READS, NULL, 0,
 	  "look at a captured machine" },
 	{ "hook", 0, NULL, OPTION_FLAG, FIELD(hook), VERB(VERB_APPLY), NULL, 0,
-	  "for package scripts: quick, quiet, never fails them" },
+	  "for package scripts: quick, never fails them" },
 	{ "user", 0, NULL, OPTION_FLAG, FIELD(user), UNITS, NULL, 0,
 	  "units of the calling user's manager" },
 	{ "all-users", 0, NULL, OPTION_FLAG, FIELD(all_users), UNITS, NULL, 0,
@@ -261,6 +261,7 @@ static int parse_verb(struct args *args, struct diag *diag)
 	for (size_t i = 0; i < _VERB_MAX; i++)
 		if (streq(cli_verbs[i].name, word)) {
 			args->verb = cli_verbs[i].id;
+			args->verb_given = true;
 			args->n_words--;
 			memmove(args->words, args->words + 1, args->n_words * sizeof(char *));
 			return 0;

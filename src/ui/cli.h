@@ -49,7 +49,8 @@ enum json_mode {
 /* What the user asked for; filled by cli_parse(), read-only afterwards. All borrow argv. */
 struct args {
 	enum verb_id verb;
-	char **words; /* operands behind the verb */
+	bool verb_given; /* or status by default */
+	char **words;	 /* operands behind the verb */
 	size_t n_words;
 
 	const char *root;
@@ -137,7 +138,7 @@ extern const struct cli_verb cli_verbs[];
 int cli_parse(int argc, char **argv, struct args *ret, struct diag *diag) _must_check_;
 void args_done(struct args *args);
 
-/* At most 80 columns; for one verb when the user named one (verb >= 0). */
+/* For one verb, or all when verb < 0. */
 void cli_print_help(FILE *f, int verb);
 /* The tables as JSON, for completion/generate.py and test/meta. */
 int cli_print_table(FILE *f) _must_check_;
