@@ -301,6 +301,19 @@ static int check_combination(const struct args *args, const bool *used, struct d
 	return 0;
 }
 
+/* Whoever asked for JSON gets errors in JSON too, also for a command line that is wrong. */
+static enum json_mode wanted_json(int argc, char **argv)
+{
+	enum json_mode json = JSON_OFF;
+
+	for (int i = 1; i < argc && !streq(argv[i], "--"); i++)
+		if (streq(argv[i], "--json"))
+			json = isatty(STDOUT_FILENO) ? JSON_PRETTY : JSON_SHORT;
+		else if (str_skip_prefix(argv[i], "--json="))
+			json = streq(argv[i], "--json=pretty") ? JSON_PRETTY : JSON_SHORT;
+	return json;
+}
+
 int cli_parse(int argc, char **argv, struct args *ret, struct diag *diag)
 {
 	_cleanup_(args_done) struct args args = { .verb = VERB_STATUS };
@@ -308,6 +321,7 @@ int cli_parse(int argc, char **argv, struct args *ret, struct diag *diag)
 	bool options = true;
 	int r;
 
+	*ret = (struct args){ .json = wanted_json(argc, argv) };
 	args.words = calloc((size_t)argc + 1, sizeof(char *));
 	if (!args.words)
 		return -ENOMEM;

@@ -133,7 +133,8 @@ extern const size_t cli_n_options;
 extern const struct cli_verb cli_verbs[];
 
 /*
- * Parses argv. On -EINVAL one error is in diag (a sentence, and a hint where there is one).
+ * Parses argv. On -EINVAL one error is in diag (a sentence, and a hint where there is one), and
+ * ret says only how to print it.
  */
 int cli_parse(int argc, char **argv, struct args *ret, struct diag *diag) _must_check_;
 void args_done(struct args *args);

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""./dev bench: speed and size, side by side in one run with what a user would run instead.
+
+bench.py BUILD_DIR [SECTION...]     sections: start status apply units entries
+
+Every table compares programs by whole-process wall and CPU time, the order shuffled inside each
+round, medians and the median of the paired ratios to the first row. These are figures to read, not
+tests: nothing here passes or fails.
+"""
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+here = pathlib.Path(__file__).resolve().parent
+build = pathlib.Path(sys.argv[1]).resolve()
+sections = sys.argv[2:] or ["start", "status", "apply", "units", "entries"]
+program = build / "memcg-policy"
+DEVNULL = os.open("/dev/null", os.O_RDWR)
+
+
+def once(argv, out):
+    """(wall, cpu, peak resident KiB, exit status) of one run; output goes to a file."""
+    actions = [(os.POSIX_SPAWN_DUP2, DEVNULL, 0), (os.POSIX_SPAWN_DUP2, out, 1),
+               (os.POSIX_SPAWN_DUP2, out, 2)]
+    os.ftruncate(out, 0)
+    start = time.perf_counter()
+    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=actions)
+    _, status, usage = os.wait4(pid, 0)
+    wall = time.perf_counter() - start
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss, os.waitstatus_to_exitcode(status)
+
+
+def compare(title, rows, rounds=101):
+    """rows: [(name, argv)]; the first is what the others are measured against."""
+    samples = {name: [] for name, _ in rows}
+    with tempfile.TemporaryFile() as out:
+        for argv in (argv for _, argv in rows):
+            once(argv, out.fileno())  # warm
+        for _ in range(rounds):
+            order = list(rows)
+            random.shuffle(order)
+            for name, argv in order:
+                samples[name].append(once(argv, out.fileno()))
+    base = samples[rows[0][0]]
+    print(f"\n{title} ({rounds} rounds)")
+    print(f"  {'':44} {'wall ms':>9} {'cpu ms':>9} {'RSS MiB':>8} {'ratio':>6}  exit")
+    for name, _ in rows:
+        mine = samples[name]
+        ratio = statistics.median(m[0] / b[0] for m, b in zip(mine, base))
+        print(f"  {name:44} {statistics.median(m[0] for m in mine) * 1e3:9.2f} "
+              f"{statistics.median(m[1] for m in mine) * 1e3:9.2f} "
+              f"{max(m[2] for m in mine) / 1024:8.1f} {ratio:6.2f}  {mine[-1][3]}")
+
+
+def have(*names):
+    """(name, argv) for a program that is installed; a missing one is said."""
+    path = shutil.which(names[0])
+    if path is None:
+        print(f"SKIP bench {names[0]}: not installed")
+        return []
+    return [(" ".join(names), [path, *names[1:]])]
+
+
+def hello(directory):
+    source = directory / "hello.c"
+    source.write_text('#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n')
+    subprocess.run(["cc", "-O2", "-o", directory / "hello", source], check=True)
+    return [("a C program with libc only", [str(directory / "hello")])]
+
+
+def start(tmp):
+    compare("start-up: target at most 1.3x a libc-only program", hello(tmp) + [
+        ("memcg-policy --version", [str(program), "--version"]),
+    ], 201)
+
+
+def status(tmp):
+    compare("where does this host stand: target no slower than systemd-analyze condition",
+            have("systemd-analyze", "condition", "ConditionControlGroupController=memory") +
+            have("grep", "memory", "/proc/cgroups") + [
+                ("memcg-policy status", [str(program), "status"]),
+                ("memcg-policy check", [str(program), "check"]),
+            ] + have("lxc-checkconfig"), 51)
+
+
+def debian_root(tmp):
+    """A small root with Debian's GRUB files as its packages install them."""
+    root = tmp / "root"
+    for name, text in {
+        "etc/default/grub": 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"\nGRUB_CMDLINE_LINUX=""\n',
+        "etc/fstab": "",
+        "boot/vmlinuz-6.1.0-1-amd64": "",
+        "boot/config-6.1.0-1-amd64": "CONFIG_CGROUPS=y\nCONFIG_MEMCG=y\n",
+        "usr/sbin/update-grub": "#!/bin/sh\n",
+        "usr/sbin/grub-mkconfig": "#!/bin/sh\n# . /etc/default/grub.d/*.cfg\n"
+                                  "for x in ${sysconfdir}/default/grub.d/*.cfg ; do . \"${x}\"; done\n",
+        "boot/grub/grub.cfg": "",
+    }.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        if text.startswith("#!"):
+            path.chmod(0o755)
+    return root
+
+
+def apply(tmp):
+    rows = hello(tmp)
+    for policy in ("on", "off", "auto"):
+        root = tmp / policy
+        shutil.copytree(debian_root(tmp / f"{policy}.d"), root)
+        subprocess.run([program, "set", f"--root={root}", policy], capture_output=True, check=False)
+        rows.append((f"apply --root, policy {policy}, nothing to do",
+                     [str(program), "apply", f"--root={root}"]))
+        rows.append((f"apply --hook, policy {policy}, nothing to do",
+                     [str(program), "apply", "--hook", f"--root={root}"]))
+    compare("apply with nothing to do: target at most 2x for on and off", rows)
+
+
+def units(tmp):
+    script = here / "units.py"
+    if script.exists():
+        subprocess.run([sys.executable, script, str(build)], check=False)
+
+
+def entries(tmp):
+    script = here / "entries.py"
+    if script.exists():
+        subprocess.run([sys.executable, script, str(build)], check=False)
+
+
+with tempfile.TemporaryDirectory(prefix="memcg-bench-") as directory:
+    for section in sections:
+        sub = pathlib.Path(directory) / section
+        sub.mkdir()
+        {"start": start, "status": status, "apply": apply, "units": units,
+         "entries": entries}[section](sub)
