@@ -6,10 +6,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 
 /* linux/openat2.h (5.6); spelt out so that older kernel headers will do */
 struct resolve_how {
@@ -199,114 +197,139 @@ static int open_component(int fd, const char *name, size_t size, int *ret_fd, mo
 	return 0;
 }
 
-/*
- * Resolves path below root. With follow unset, a link as last component is the result. ret_fd
- * and ret_path may each be NULL; with allow_missing the last component need not exist (only for
- * ret_path).
- */
-static int walk_path(const struct root *root, const char *path, bool follow, bool allow_missing,
-		     int *ret_fd, char **ret_path)
-{
-	_cleanup_(walk_done) struct walk walk = {};
-	_cleanup_free_ char *todo = strdup(path);
-	_cleanup_free_ char *missing = NULL;
-	_cleanup_fd_ int last = -EBADF; /* a non-directory as last component */
-	_cleanup_free_ char *last_name = NULL;
-	unsigned links = 0;
-	char *p = todo;
+/* How far a path has been resolved. */
+struct progress {
+	struct walk walk;
+	char *todo; /* the path, or what a link put in its place */
+	char *p;    /* the rest of it */
+	unsigned links;
+	int last; /* a non-directory as last component, or -EBADF */
+	char *last_name;
+};
 
-	if (!todo)
-		return -ENOMEM;
+static void progress_done(struct progress *at)
+{
+	walk_done(&at->walk);
+	free(at->todo);
+	closep(&at->last);
+	free(at->last_name);
+}
+
+/* Puts the target of the link child, and the size bytes on, in front of the rest. */
+static int follow_link(struct progress *at, int child, size_t size)
+{
+	_cleanup_free_ char *target = NULL;
+	char *rest;
+	int r;
+
+	r = read_link_at(child, "", &target);
+	if (r < 0)
+		return r;
+	if (++at->links > MAX_LINKS)
+		return -ELOOP;
+	if (*target == '\0')
+		return -ENOENT;
+	if (*target == '/')
+		while (at->walk.n > 0)
+			walk_pop(&at->walk);
+	r = str_printf(&rest, "%s%s", target, at->p + size);
+	if (r < 0)
+		return r;
+	free(at->todo);
+	at->todo = at->p = rest;
+	return 0;
+}
+
+/*
+ * Takes one component of size bytes. Returns 1 when it was the last one and no directory, 0 to
+ * go on.
+ */
+static int step(const struct root *root, struct progress *at, size_t size, bool follow,
+		bool allow_missing)
+{
+	int base = at->walk.n > 0 ? at->walk.fds[at->walk.n - 1] : root->fd, r;
+	_cleanup_fd_ int child = -EBADF;
+	const char *rest = at->p + size;
+	bool final = rest[strspn(rest, "/")] == '\0', wants_dir = *rest == '/';
+	mode_t type = 0;
+
+	if (root->mode == ROOT_OFFLINE && at->walk.n == 0 && is_kernel_dir(at->p, size))
+		return -ENOENT;
+	r = open_component(base, at->p, size, &child, &type);
+	if (r == -ENOENT && final && allow_missing && !wants_dir) {
+		at->last_name = str_dup_n(at->p, size);
+		return at->last_name ? 1 : -ENOMEM;
+	}
+	if (r < 0)
+		return r;
+	if (type == S_IFLNK && (follow || !final || wants_dir))
+		return follow_link(at, child, size);
+	if (type == S_IFDIR) {
+		r = walk_push(&at->walk, TAKE_FD(child), at->p, size);
+		at->p += size;
+		return r;
+	}
+	if (!final || wants_dir)
+		return -ENOTDIR;
+	at->last = TAKE_FD(child);
+	at->last_name = str_dup_n(at->p, size);
+	return at->last_name ? 1 : -ENOMEM;
+}
+
+/* The path of what was resolved, inside the root. */
+static int progress_path(const struct progress *at, char **ret)
+{
+	_cleanup_strbuf_ struct strbuf buf = {};
+
+	for (size_t i = 0; i < at->walk.n; i++)
+		strbuf_addf(&buf, "/%s", at->walk.names[i]);
+	if (at->last_name)
+		strbuf_addf(&buf, "/%s", at->last_name);
+	if (buf.len == 0)
+		strbuf_addc(&buf, '/');
+	return strbuf_take(&buf, ret, NULL);
+}
+
+/*
+ * Resolves path below root. With follow unset, a link as last component is the result. The
+ * answer is a descriptor or, with ret_path, a path whose last component need not exist.
+ */
+static int walk_path(const struct root *root, const char *path, bool follow, int *ret_fd,
+		     char **ret_path)
+{
+	_cleanup_(progress_done) struct progress at = { .last = -EBADF };
+	int r = 0;
+
 	if (*path == '\0')
 		return -ENOENT;
 	if (strlen(path) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	for (;;) {
-		int base = walk.n > 0 ? walk.fds[walk.n - 1] : root->fd, child, r;
+	at.p = at.todo = strdup(path);
+	if (!at.todo)
+		return -ENOMEM;
+	while (r == 0) {
 		size_t n;
-		bool final, wants_dir;
-		mode_t type;
 
-		p += strspn(p, "/");
-		if (*p == '\0')
+		at.p += strspn(at.p, "/");
+		n = strcspn(at.p, "/");
+		if (n == 0)
 			break;
-		n = strcspn(p, "/");
-		wants_dir = p[n] == '/';
-		final = p[n + strspn(p + n, "/")] == '\0';
-		if (n == 1 && *p == '.') {
-			p += n;
-			continue;
-		}
-		if (n == 2 && p[0] == '.' && p[1] == '.') {
-			walk_pop(&walk);
-			p += n;
-			continue;
-		}
-		if (root->mode == ROOT_OFFLINE && walk.n == 0 && is_kernel_dir(p, n))
-			return -ENOENT;
-		r = open_component(base, p, n, &child, &type);
-		if (r == -ENOENT && final && allow_missing && !wants_dir) {
-			missing = str_dup_n(p, n);
-			if (!missing)
-				return -ENOMEM;
-			break;
-		}
-		if (r < 0)
-			return r;
-		if (type == S_IFLNK && (follow || !final || wants_dir)) {
-			_cleanup_free_ char *target = NULL;
-			char *rest;
-
-			r = read_link_at(child, "", &target);
-			closep(&child);
-			if (r < 0)
-				return r;
-			if (++links > MAX_LINKS)
-				return -ELOOP;
-			if (*target == '\0')
-				return -ENOENT;
-			if (*target == '/')
-				while (walk.n > 0)
-					walk_pop(&walk);
-			r = str_printf(&rest, "%s%s", target, p + n);
-			if (r < 0)
-				return r;
-			free(todo);
-			todo = p = rest;
-			continue;
-		}
-		if (type == S_IFDIR) {
-			r = walk_push(&walk, child, p, n);
-			if (r < 0)
-				return r;
-			p += n;
-			continue;
-		}
-		if (!final || wants_dir) {
-			closep(&child);
-			return -ENOTDIR;
-		}
-		last = child;
-		last_name = str_dup_n(p, n);
-		if (!last_name)
-			return -ENOMEM;
-		break;
+		if (n == 1 && *at.p == '.') {
+			at.p += n;
+		} else if (n == 2 && at.p[0] == '.' && at.p[1] == '.') {
+			walk_pop(&at.walk);
+			at.p += n;
+		} else
+			r = step(root, &at, n, follow, ret_path != NULL);
 	}
-	if (ret_path) {
-		_cleanup_strbuf_ struct strbuf buf = {};
-
-		for (size_t i = 0; i < walk.n; i++)
-			strbuf_addf(&buf, "/%s", walk.names[i]);
-		if (last_name || missing)
-			strbuf_addf(&buf, "/%s", last_name ? last_name : missing);
-		if (buf.len == 0)
-			strbuf_addc(&buf, '/');
-		return strbuf_take(&buf, ret_path, NULL);
-	}
-	if (last >= 0)
-		*ret_fd = TAKE_FD(last);
-	else if (walk.n > 0)
-		*ret_fd = TAKE_FD(walk.fds[walk.n - 1]);
+	if (r < 0)
+		return r;
+	if (ret_path)
+		return progress_path(&at, ret_path);
+	if (at.last >= 0)
+		*ret_fd = TAKE_FD(at.last);
+	else if (at.walk.n > 0)
+		*ret_fd = TAKE_FD(at.walk.fds[at.walk.n - 1]);
 	else {
 		*ret_fd = fcntl(root->fd, F_DUPFD_CLOEXEC, 3);
 		if (*ret_fd < 0)
@@ -353,7 +376,7 @@ static int open_resolved(const struct root *root, const char *path, bool follow,
 	int r;
 
 	if (root->walker)
-		return walk_path(root, path, follow, false, ret_fd, NULL);
+		return walk_path(root, path, follow, ret_fd, NULL);
 	if (root->mode == ROOT_OFFLINE && spelt_hidden(path))
 		return -ENOENT;
 	for (unsigned tries = 0;; tries++) {
@@ -365,13 +388,13 @@ static int open_resolved(const struct root *root, const char *path, bool follow,
 			continue;
 		/* before 5.6, or seccomp */
 		if (errno == ENOSYS || errno == EPERM || errno == EAGAIN)
-			return walk_path(root, path, follow, false, ret_fd, NULL);
+			return walk_path(root, path, follow, ret_fd, NULL);
 		return -errno;
 	}
 	if (root->mode == ROOT_OFFLINE) {
 		r = offline_hidden(root, fd);
 		if (r == -EAGAIN)
-			return walk_path(root, path, follow, false, ret_fd, NULL);
+			return walk_path(root, path, follow, ret_fd, NULL);
 		if (r > 0)
 			return -ENOENT;
 	}
@@ -391,7 +414,7 @@ int root_open_path_nofollow(const struct root *root, const char *path, int *ret_
 
 int root_resolve(const struct root *root, const char *path, char **ret)
 {
-	return walk_path(root, path, true, true, NULL, ret);
+	return walk_path(root, path, true, NULL, ret);
 }
 
 /* --- opening for reading --- */
