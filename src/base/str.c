@@ -108,6 +108,14 @@ void strbuf_addf(struct strbuf *buf, const char *fmt, ...)
 	buf->len += (size_t)n;
 }
 
+void strbuf_truncate(struct strbuf *buf, size_t len)
+{
+	if (buf->failed || len >= buf->len)
+		return;
+	buf->len = len;
+	buf->data[len] = '\0';
+}
+
 int strbuf_take(struct strbuf *buf, char **ret, size_t *ret_size)
 {
 	if (!strbuf_grow(buf, 0))

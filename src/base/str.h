@@ -46,6 +46,8 @@ void strbuf_add(struct strbuf *buf, const void *data, size_t size);
 void strbuf_adds(struct strbuf *buf, const char *s);
 void strbuf_addc(struct strbuf *buf, char c);
 void strbuf_addf(struct strbuf *buf, const char *fmt, ...) _printf_(2, 3);
+/* Cuts it to its first len bytes, which it must have. */
+void strbuf_truncate(struct strbuf *buf, size_t len);
 /* Hands the bytes over (an empty string when nothing was added) and empties the buffer. */
 int strbuf_take(struct strbuf *buf, char **ret, size_t *ret_size) _must_check_;
 void strbuf_done(struct strbuf *buf);
