@@ -457,3 +457,16 @@ unsigned str_distance(const char *a, const char *b)
 	}
 	return row[m];
 }
+
+bool str_is_nearer(const char *word, const char *name, unsigned *least)
+{
+	unsigned distance = str_distance(word, name), score = distance * 2;
+
+	/* a letter left out is likelier than a wrong one: "of" is off rather than on */
+	if (str_skip_prefix(name, word))
+		score--;
+	if (score >= *least || distance > MAX((unsigned)strlen(name) / 3, 1U))
+		return false;
+	*least = score;
+	return true;
+}

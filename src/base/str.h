@@ -94,6 +94,11 @@ bool str_match_glob(const char *pattern, const char *s);
 
 /* Edit distance with a cap, for "did you mean". */
 unsigned str_distance(const char *a, const char *b) _pure_;
+/*
+ * Whether name is a better guess at word than the one before; start with *least = UINT_MAX. At
+ * most a third of a name may be wrong.
+ */
+bool str_is_nearer(const char *word, const char *name, unsigned *least);
 
 DEFINE_CLEANUP(struct strbuf *, strbuf_done);
 DEFINE_CLEANUP(struct strv *, strv_done);

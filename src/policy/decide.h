@@ -25,6 +25,8 @@ struct decision_reason {
 	unsigned line;
 };
 
+void decision_reason_done(struct decision_reason *reason);
+
 /* Initialise with {}. */
 struct decision {
 	enum decision_memcg memcg;

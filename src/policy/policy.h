@@ -90,6 +90,10 @@ int policy_load_with(const struct root *root, const char *content, struct policy
 /* Fills the settings in for a policy with Role=auto, role being a role's name. */
 int policy_resolve(struct policy *policy, const char *role) _must_check_;
 
+/* What the role in force says of Memcg=, also where a set key beats it; value is
+ * _POLICY_MEMCG_INVALID when it says nothing. */
+struct policy_memcg_setting policy_role_memcg(const struct policy *policy);
+
 /* Whether word is a role of this policy; "on", "off", "auto" and "leave" never are. */
 bool policy_has_role(const struct policy *policy, const char *word);
 

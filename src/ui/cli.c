@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "base/str.h"
 
+#include <limits.h>
+
 static const char *const color_choices[] = { "auto", "always", "never", NULL };
 static const char *const json_choices[] = { "off", "short", "pretty", NULL };
 
@@ -128,20 +130,17 @@ static int usage_error(struct diag *diag, const char *hint, const char *fmt, ...
 	return -EINVAL;
 }
 
-/* The nearest name within a third of its length, or NULL. */
+/* The nearest name, or NULL. */
 static const char *nearest(const char *word, const char *(*name_at)(size_t), size_t n)
 {
 	const char *best = NULL;
-	unsigned least = UINT16_MAX;
+	unsigned least = UINT_MAX;
 
 	for (size_t i = 0; i < n; i++) {
 		const char *name = name_at(i);
-		unsigned distance = name ? str_distance(word, name) : UINT16_MAX;
 
-		if (distance < least && distance <= MAX((unsigned)strlen(name) / 3, 1U)) {
+		if (name && str_is_nearer(word, name, &least))
 			best = name;
-			least = distance;
-		}
 	}
 	return best;
 }

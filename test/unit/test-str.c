@@ -3,6 +3,8 @@
 
 #include "base/str.h"
 
+#include <limits.h>
+
 static void test_glob(void **state _unused_)
 {
 	static const struct {
@@ -105,12 +107,32 @@ static void test_distance(void **state _unused_)
 	assert_int_equal(str_distance("", "abc"), 3);
 }
 
+static void test_nearer(void **state _unused_)
+{
+	static const char *const names[] = { "on", "off", "auto", "leave" };
+	static const char *const cases[][2] = {
+		{ "of", "off" }, { "onn", "on" }, { "lave", "leave" }, { "autp", "auto" },
+		{ "x", NULL },	 { "ou", "on" },  { "", NULL },	       { "leaving", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		unsigned least = UINT_MAX;
+		const char *best = NULL;
+
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+			if (str_is_nearer(cases[i][0], names[k], &least))
+				best = names[k];
+		if (!streq_ptr(best, cases[i][1]))
+			fail_msg("%s: %s", cases[i][0], best ? best : "none");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_glob),	 cmocka_unit_test(test_utf8_and_escape),
-		cmocka_unit_test(test_parse),	 cmocka_unit_test(test_buffers),
-		cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_nearer),		cmocka_unit_test(test_glob),
+		cmocka_unit_test(test_utf8_and_escape), cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_buffers),		cmocka_unit_test(test_distance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
