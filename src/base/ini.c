@@ -10,8 +10,8 @@ struct ini {
 	size_t size;
 	size_t pos;
 	unsigned line; /* of the byte at pos */
+	bool bom_seen;
 	bool stopped;
-	bool failed; /* out of memory */
 	char *section;
 	struct strbuf logical; /* the current line, continuations joined */
 };
@@ -33,8 +33,6 @@ int ini_new(const char *text, size_t size, struct ini **ret)
 	ini->text = text;
 	ini->size = size;
 	ini->line = 1;
-	if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-		ini->pos = 3;
 	ini->section = strdup("");
 	if (!ini->section) {
 		free(ini);
@@ -54,33 +52,32 @@ struct ini *ini_free(struct ini *ini)
 	return NULL;
 }
 
-static bool is_eol(char c)
+enum eol { EOL_NONE = 0, EOL_NUL = 1, EOL_LF = 2, EOL_CR = 4 };
+
+static enum eol eol_of(char c)
 {
-	return c == '\n' || c == '\r' || c == '\0';
+	return c == '\n' ? EOL_LF : c == '\r' ? EOL_CR : c == '\0' ? EOL_NUL : EOL_NONE;
 }
 
 /* False at the end of the text. */
 static bool next_physical(struct ini *ini, struct physical *ret)
 {
 	const char *start = ini->text + ini->pos, *end = ini->text + ini->size, *p = start;
+	unsigned seen = EOL_NONE;
 
 	if (start == end)
 		return false;
-	while (p < end && !is_eol(*p))
+	while (p < end && !eol_of(*p))
 		p++;
 	*ret = (struct physical){
 		.data = start,
 		.size = (size_t)(p - start),
 		.line = ini->line,
-		.too_long = (size_t)(p - start) > INI_LINE_MAX,
+		.too_long = (size_t)(p - start) >= INI_LINE_MAX,
 	};
-	/* CRLF and LFCR are one end; a NUL is an end of its own */
-	if (p < end) {
-		char first = *p++;
-
-		if (p < end && ((first == '\n' && *p == '\r') || (first == '\r' && *p == '\n')))
-			p++;
-	}
+	/* each kind once makes one line end (CRLF, LFCR, LF NUL, ...); nothing follows a NUL */
+	while (p < end && eol_of(*p) && !(seen & (EOL_NUL | eol_of(*p))))
+		seen |= eol_of(*p++);
 	ini->line++;
 	ini->pos = (size_t)(p - ini->text);
 	return true;
@@ -102,6 +99,24 @@ static bool odd_backslashes(const char *s, size_t size)
 	while (n < size && s[size - 1 - n] == '\\')
 		n++;
 	return n % 2 == 1;
+}
+
+/* UTF-8 as systemd wants it: without the code points that Unicode keeps for itself. */
+static bool is_text(const char *s, size_t size)
+{
+	if (!str_is_utf8(s, size))
+		return false;
+	for (size_t i = 0; i + 2 < size; i++) {
+		unsigned char a = s[i], b = s[i + 1], c = s[i + 2];
+
+		if (a == 0xef && b == 0xb7 && c >= 0x90 && c <= 0xaf) /* U+FDD0..U+FDEF */
+			return false;
+		/* U+xFFFE and U+xFFFF end in BF BE or BF BF behind BF, xF or EF */
+		if (b == 0xbf && c >= 0xbe && (a == 0xef || (a & 0xcf) == 0x8f) &&
+		    (a == 0xef || (i > 0 && (unsigned char)s[i - 1] >= 0xf0)))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -126,6 +141,18 @@ static int next_logical(struct ini *ini, struct physical *ret_first)
 			return -EINVAL;
 		if (size > 0 && (*text == '#' || *text == ';'))
 			continue;
+		/* looked for at the start of every line until it was seen */
+		if (!ini->bom_seen && line.size >= 3 &&
+		    memcmp(line.data, "\xef\xbb\xbf", 3) == 0) {
+			ini->bom_seen = true;
+			line.data += 3;
+			line.size -= 3;
+			if (!continued)
+				*ret_first = line;
+			blanks = leading_blanks(line.data, line.size);
+			text = line.data + blanks;
+			size = line.size - blanks;
+		}
 		if (!continued && size == 0)
 			continue;
 		if (continued) {
@@ -133,7 +160,7 @@ static int next_logical(struct ini *ini, struct physical *ret_first)
 			text = line.data;
 			size = line.size;
 		}
-		if (!str_is_utf8(text, size)) {
+		if (!is_text(text, size)) {
 			if (!continued)
 				*ret_first = line;
 			return -EILSEQ;
@@ -170,6 +197,15 @@ static unsigned column_of(const struct physical *first, const char *in_line)
 	return (unsigned)(in_line - first->data) + 1;
 }
 
+/* string_is_safe() of systemd: no control character, quote or backslash. */
+static bool is_section_name(const char *s, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if ((s[i] > 0 && s[i] < ' ') || memchr("\"'\\\x7f", s[i], 4))
+			return false;
+	return true;
+}
+
 static int parse_logical(struct ini *ini, const struct physical *first, struct ini_item *ret)
 {
 	char *text = strip(ini->logical.data), *equals;
@@ -182,7 +218,7 @@ static int parse_logical(struct ini *ini, const struct physical *first, struct i
 		size_t n = strlen(text);
 		char *section;
 
-		if (text[n - 1] != ']') {
+		if (text[n - 1] != ']' || !is_section_name(text + 1, n - 2)) {
 			ret->kind = INI_BAD_SECTION;
 			ini->stopped = true;
 			return 0;
@@ -248,4 +284,9 @@ int ini_next(struct ini *ini, struct ini_item *ret)
 		r = parse_logical(ini, &first, ret);
 	} while (r == -EAGAIN);
 	return r;
+}
+
+void ini_resume(struct ini *ini)
+{
+	ini->stopped = false;
 }

@@ -4,11 +4,14 @@
 /*
  * The one INI reader: policy files, needs files and unit files. The syntax is systemd's
  * (systemd.syntax(7); src/shared/conf-parser.c and src/basic/fileio.c of v252 to v260):
- *  - LF, CR and NUL end a line, CRLF and LFCR count once; a leading UTF-8 BOM is skipped;
+ *  - LF, CR and NUL end a line; two or three different ones in a row count once, but nothing
+ *    joins a NUL before it; a UTF-8 BOM is skipped at the start of the first line that has one;
  *  - a line whose first non-blank byte is # or ; is a comment, also inside a continuation;
  *  - an odd number of backslashes at the end continues the line, replaced by one blank; a blank
  *    line ends a continuation, a pending one is used at the end of the file;
- *  - a line, continuations included, and a comment have at most 1 MiB.
+ *  - a line and a comment have less than 1 MiB, a continued line at most 1 MiB;
+ *  - a header holds no control character, quote or backslash; a line other than a comment is
+ *    UTF-8 without noncharacters.
  */
 
 #include "base/macro.h"
@@ -47,6 +50,9 @@ int ini_new(const char *text, size_t size, struct ini **ret) _must_check_;
 struct ini *ini_free(struct ini *ini);
 DEFINE_CLEANUP(struct ini *, ini_free);
 #define _cleanup_ini_ _cleanup_(ini_freep)
+
+/* Goes on behind an item that stops, to tell the user what the file loses by it. */
+void ini_resume(struct ini *ini);
 
 /* 0 with *ret filled (INI_END at the end and after a kind that stops), or -ENOMEM. */
 int ini_next(struct ini *ini, struct ini_item *ret) _must_check_;
