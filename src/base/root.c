@@ -686,14 +686,59 @@ int root_list(const struct root *root, const char *path, struct strv *ret)
 	return r;
 }
 
-static int glob_below(const struct root *root, const char *base, const char *pattern,
-		      size_t max, size_t *budget, struct strv *ret)
+/* What one glob may still do. */
+struct glob {
+	const struct root *root;
+	size_t max;
+	size_t *budget;	 /* directory entries to look at */
+	bool unchecked;	 /* a literal last component need not exist */
+	bool unreadable; /* a directory was passed over */
+	struct strv *ret;
+};
+
+static int glob_add(struct glob *glob, const char *path, bool literal)
+{
+	_cleanup_fd_ int fd = -EBADF;
+
+	if (!(literal && glob->unchecked)) {
+		int r = root_open_path(glob->root, path, &fd);
+
+		if (r == -EACCES)
+			glob->unreadable = true;
+		if (r < 0)
+			return 0;
+	}
+	if (glob->ret->n >= glob->max)
+		return -EFBIG;
+	strv_add(glob->ret, path);
+	return strv_error(glob->ret);
+}
+
+static int glob_list(struct glob *glob, const char *base, struct strv *names)
+{
+	int fd, r = root_open_dir(glob->root, *base ? base : "/", &fd);
+
+	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
+		return 0;
+	if (r == -EACCES) {
+		glob->unreadable = true;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	r = list_fd(fd, glob->budget, names);
+	strv_sort(names);
+	return r;
+}
+
+static int glob_below(struct glob *glob, const char *base, const char *pattern)
 {
 	_cleanup_strv_ struct strv names = {};
 	_cleanup_free_ char *component = NULL;
 	const char *rest;
+	bool literal;
 	size_t n;
-	int fd, r;
+	int r;
 
 	pattern += strspn(pattern, "/");
 	n = strcspn(pattern, "/");
@@ -701,48 +746,56 @@ static int glob_below(const struct root *root, const char *base, const char *pat
 	component = str_dup_n(pattern, n);
 	if (!component)
 		return -ENOMEM;
-	if (component[strcspn(component, "*?[")] == '\0') {
+	literal = component[strcspn(component, "*?[")] == '\0';
+	if (literal) {
 		strv_add(&names, component);
-	} else {
-		r = root_open_dir(root, *base ? base : "/", &fd);
-		if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
-			return 0;
-		if (r < 0)
-			return r;
-		r = list_fd(fd, budget, &names);
-		if (r < 0)
-			return r;
-		strv_sort(&names);
-	}
-	r = strv_error(&names);
+		r = strv_error(&names);
+	} else
+		r = glob_list(glob, base, &names);
 	for (size_t i = 0; r >= 0 && i < names.n; i++) {
 		_cleanup_free_ char *path = NULL;
 		const char *name = names.items[i];
 
 		if (*name == '.' && *component != '.')
 			continue;
-		if (!str_match_glob(component, name) && !streq(component, name))
+		if (!streq(component, name) && !str_match_glob(component, name))
 			continue;
 		r = str_printf(&path, "%s/%s", base, name);
 		if (r < 0)
 			return r;
-		if (*rest) {
-			r = glob_below(root, path, rest, max, budget, ret);
-			continue;
-		}
-		if (!root_exists(root, path))
-			continue;
-		if (ret->n >= max)
-			return -EFBIG;
-		strv_add(ret, path);
-		r = strv_error(ret);
+		r = *rest ? glob_below(glob, path, rest) : glob_add(glob, path, literal);
 	}
 	return r;
+}
+
+static int run_glob(struct glob *glob, const char *pattern)
+{
+	int r;
+
+	if (strlen(pattern) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	r = glob_below(glob, "", pattern);
+	return r >= 0 && glob->unreadable ? -EACCES : r;
 }
 
 int root_glob(const struct root *root, const char *pattern, size_t max, struct strv *ret)
 {
 	size_t budget = ROOT_MAX_DIR_ENTRIES;
+	struct glob glob = { .root = root, .max = max, .budget = &budget, .ret = ret };
 
-	return glob_below(root, "", pattern, max, &budget, ret);
+	return run_glob(&glob, pattern);
+}
+
+int root_glob_budget(const struct root *root, const char *pattern, size_t max, size_t *budget,
+		     struct strv *ret)
+{
+	struct glob glob = {
+		.root = root,
+		.max = max,
+		.budget = budget,
+		.unchecked = true,
+		.ret = ret,
+	};
+
+	return run_glob(&glob, pattern);
 }

@@ -97,7 +97,14 @@ int root_list(const struct root *root, const char *path, struct strv *ret) _must
 /*
  * Paths that match a glob pattern (*, ? and [...] per component; leading dots are matched only
  * by a literal dot), in byte order. At most max paths and ROOT_MAX_DIR_ENTRIES entries looked
- * at: beyond that -EFBIG with what was found so far.
+ * at: beyond that -EFBIG with what was found so far. A directory that may not be read is passed
+ * over: -EACCES with what was found elsewhere.
  */
 int root_glob(const struct root *root, const char *pattern, size_t max,
 	      struct strv *ret) _must_check_;
+/*
+ * The same with the caller's budget of entries, lowered by what was looked at. A path whose
+ * last component has no wildcard need not exist: the caller opens it anyway.
+ */
+int root_glob_budget(const struct root *root, const char *pattern, size_t max, size_t *budget,
+		     struct strv *ret) _must_check_;

@@ -101,6 +101,7 @@ static void test_glob(void **state _unused_)
 {
 	struct tree t;
 	_cleanup_strv_ struct strv found = {}, few = {};
+	size_t budget = 10;
 
 	tree_init(&t, ROOT_OFFLINE);
 	tree_write(&t, "etc/a.d/2.conf", "");
@@ -114,7 +115,42 @@ static void test_glob(void **state _unused_)
 	assert_string_equal(found.items[2], "/etc/b.d/3.conf");
 	assert_int_equal(root_glob(t.root, "/etc/*.d/*.conf", 2, &few), -EFBIG);
 	assert_int_equal(few.n, 2);
+	/* a last component without wildcards is left to the caller; the budget is shared */
+	strv_done(&found);
+	assert_int_equal(root_glob_budget(t.root, "/etc/*.d/1.conf", 100, &budget, &found), 0);
+	assert_int_equal(found.n, 2);
+	assert_int_equal(budget, 8);
+	assert_int_equal(root_glob(t.root, "/etc/*.d/1.conf", 100, &few), 0);
+	assert_int_equal(few.n, 3);
+	budget = 3;
+	assert_int_equal(root_glob_budget(t.root, "/etc/*.d/*", 100, &budget, &found), -EFBIG);
 	tree_done(&t);
+}
+
+/* What may not be read is passed over, and said. */
+static void test_glob_unreadable(void **state _unused_)
+{
+	struct tree t;
+	_cleanup_strv_ struct strv found = {};
+	_cleanup_free_ char *closed = NULL;
+
+	if (geteuid() == 0)
+		assert_int_equal(seteuid(65534), 0);
+	tree_init(&t, ROOT_OFFLINE);
+	tree_write(&t, "home/a/.config/x", "");
+	tree_write(&t, "home/b/.config/x", "");
+	assert_int_equal(str_printf(&closed, "%s/home/a", t.path), 0);
+	assert_int_equal(chmod(closed, 0), 0);
+	assert_int_equal(root_glob(t.root, "/home/*/.config/*", 100, &found), -EACCES);
+	assert_int_equal(found.n, 1);
+	assert_string_equal(found.items[0], "/home/b/.config/x");
+	strv_done(&found);
+	assert_int_equal(root_glob(t.root, "/home/*/.config/x", 100, &found), -EACCES);
+	assert_int_equal(found.n, 1);
+	assert_int_equal(chmod(closed, 0700), 0);
+	tree_done(&t);
+	if (getuid() == 0)
+		assert_int_equal(seteuid(0), 0);
 }
 
 static unsigned next_random(uint64_t *seed)
@@ -186,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_only_regular_files),
 		cmocka_unit_test(test_size_cap),
 		cmocka_unit_test(test_glob),
+		cmocka_unit_test(test_glob_unreadable),
 		cmocka_unit_test(test_walker_agrees),
 	};
 
