@@ -15,6 +15,7 @@
 
 static int (*const verb_functions[_VERB_MAX])(const struct cmd *cmd) = {
 	[VERB_BENCH] = cmd_bench,
+	[VERB_NEEDS] = cmd_needs,
 	[VERB_UNITS] = cmd_units,
 };
 

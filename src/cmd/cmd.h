@@ -21,4 +21,5 @@ struct cmd {
 };
 
 int cmd_bench(const struct cmd *cmd);
+int cmd_needs(const struct cmd *cmd);
 int cmd_units(const struct cmd *cmd);

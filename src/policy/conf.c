@@ -3,12 +3,16 @@
 
 #include "base/root.h"
 #include "base/str.h"
+#include "policy/builtin.h"
+
+#define VENDOR	"/usr/lib/memcg-policy"
+#define BUILTIN "built-in:"
 
 /* highest first */
 static const char *const places[] = {
 	"/etc/memcg-policy",
 	"/run/memcg-policy",
-	"/usr/lib/memcg-policy",
+	VENDOR,
 };
 
 int conf_find(const struct root *root, const char *name, char **ret)
@@ -30,12 +34,25 @@ int conf_find(const struct root *root, const char *name, char **ret)
 		return 0;
 	}
 	*ret = NULL;
+	for (size_t i = 0; i < n_builtin_files && !root_exists(root, VENDOR); i++)
+		if (streq(builtin_files[i].name, name))
+			return str_printf(ret, BUILTIN "%s", name);
 	return 0;
 }
 
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(strrchr(*(char *const *)a, '/'), strrchr(*(char *const *)b, '/'));
+}
+
+static void list_builtin(const char *dir, struct strv *seen, struct strv *ret)
+{
+	for (size_t i = 0; i < n_builtin_files; i++) {
+		const char *name = str_skip_prefix(builtin_files[i].name, dir);
+
+		if (name && *name == '/' && strv_add_unique(seen, name + 1))
+			strv_addf(ret, BUILTIN "%s", builtin_files[i].name);
+	}
 }
 
 int conf_list(const struct root *root, const char *dir, const char *without,
@@ -75,6 +92,8 @@ int conf_list(const struct root *root, const char *dir, const char *without,
 				strv_add(ret, file);
 		}
 	}
+	if (!root_exists(root, VENDOR))
+		list_builtin(dir, &seen, ret);
 	if (seen.failed || ret->failed)
 		return -ENOMEM;
 	if (ret->n > 1)
@@ -97,9 +116,15 @@ int conf_read(const struct root *root, const char *path, enum diag_level level, 
 	      size_t *ret_size, struct diag *diag)
 {
 	const struct diag_where where = { .path = path };
-	const char *why;
+	const char *why, *builtin = str_skip_prefix(path, BUILTIN);
 	int r;
 
+	for (size_t i = 0; builtin && i < n_builtin_files; i++)
+		if (streq(builtin_files[i].name, builtin)) {
+			*ret = strdup(builtin_files[i].text);
+			*ret_size = builtin_files[i].size;
+			return *ret ? 0 : -ENOMEM;
+		}
 	r = root_read(root, path, ROOT_MAX_POLICY, ret, ret_size);
 	if (r >= 0 || r == -ENOMEM)
 		return r;

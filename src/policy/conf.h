@@ -5,6 +5,9 @@
  * Our configuration files in /etc, /run and /usr/lib/memcg-policy, found by the rules of UAPI.6
  * (uapi-group.org, "Configuration Files Specification"). Masks need no code of their own: the
  * highest file of a name is taken, and an empty one or a link to /dev/null reads as nothing.
+ *
+ * A root without /usr/lib/memcg-policy (an installer's target, a captured machine) is judged by
+ * what is shipped there, which is built in; such a path starts with "built-in:".
  */
 
 #include "base/diag.h"

@@ -60,5 +60,9 @@ void need_done(struct need *need);
 int need_add_evidence(struct need *need, const char *path, unsigned line,
 		      const char *text) _must_check_;
 
+/* The array "needs" of the JSON of needs and status. */
+struct json;
+struct json *needs_to_json(const struct needs *needs) _must_check_;
+
 void needs_done(struct needs *needs);
 #define _cleanup_needs_ _cleanup_(needs_done)

@@ -24,6 +24,25 @@ static void add_number(struct json *object, const char *key, unsigned value)
 		json_add_null(object, key);
 }
 
+struct json *output_warnings(const struct diag *diag)
+{
+	struct json *array = json_new_array();
+
+	for (size_t i = 0; i < diag->n; i++) {
+		const struct diag_message *m = &diag->messages[i];
+		struct json *one;
+
+		if (m->level != DIAG_WARNING)
+			continue;
+		one = json_new_object();
+		json_add_string(one, "text", m->text);
+		json_add_string(one, "path", m->path);
+		add_number(one, "line", m->line);
+		json_append(array, one);
+	}
+	return array;
+}
+
 void output_error(const struct args *args, const struct term *term, const struct diag *diag,
 		  const char *fallback)
 {

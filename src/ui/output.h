@@ -13,6 +13,9 @@ struct term;
 /* Prints value and a newline on standard output. */
 int output_json(const struct args *args, const struct json *value) _must_check_;
 
+/* The array "warnings": the warnings of diag as {text,path,line}. */
+struct json *output_warnings(const struct diag *diag) _must_check_;
+
 /*
  * Prints the messages of diag on standard error, and with --json the first error as
  * {"schema":1,"error":{...}} on standard output. fallback is the sentence when diag has no

@@ -122,6 +122,7 @@ static void test_files(void **state _unused_)
 		struct tree tree;
 
 		tree_init(&tree, ROOT_LIVE);
+		tree_mkdir(&tree, USR);
 		write_files(&tree, cases[i].files);
 		assert_int_equal(policy_load(tree.root, &policy, &diag), 0);
 		got = summary(&policy);
@@ -139,6 +140,7 @@ static void test_offline_run(void **state _unused_)
 	struct tree tree;
 
 	tree_init(&tree, ROOT_OFFLINE);
+	tree_mkdir(&tree, USR);
 	tree_write(&tree, RUN "policy.conf", "[Policy]\nMemcg=on\n");
 	assert_int_equal(policy_load(tree.root, &policy, &diag), 0);
 	assert_int_equal(policy.memcg.value, POLICY_LEAVE);
@@ -211,6 +213,7 @@ static void test_messages(void **state _unused_)
 		int r;
 
 		tree_init(&tree, ROOT_OFFLINE);
+		tree_mkdir(&tree, USR);
 		tree_write(&tree, ETC "policy.conf.d/x.conf", cases[i].text);
 		r = policy_load(tree.root, &policy, &diag);
 		if (r != cases[i].result || diag.n == 0)
@@ -370,34 +373,29 @@ static void test_set(void **state _unused_)
 	}
 }
 
-/* What is shipped says leave, and knows the four roles. */
+/*
+ * What is shipped says leave, and knows the four roles; it is built in for roots that lack it,
+ * and a root that has a place of its own for it gets none of it.
+ */
 static void test_shipped(void **state _unused_)
 {
 	static const char *const roles[] = { "container-host", "desktop", "server",
 					     "embedded" };
 	static const char *const want[] = {
-		"on@/usr/lib/memcg-policy/policy.conf:17 container-host container-host "
-		"degraded "
-		"leave -",
-		"auto@/usr/lib/memcg-policy/policy.conf:20 desktop desktop degraded off -",
-		"auto@/usr/lib/memcg-policy/policy.conf:24 server server degraded leave -",
-		"auto@/usr/lib/memcg-policy/policy.conf:28 embedded embedded degraded off -",
+		"on@built-in:policy.conf:17 container-host container-host degraded leave -",
+		"auto@built-in:policy.conf:20 desktop desktop degraded off -",
+		"auto@built-in:policy.conf:24 server server degraded leave -",
+		"auto@built-in:policy.conf:28 embedded embedded degraded off -",
 	};
-	const char *source = getenv("MEMCG_POLICY_SOURCE");
 	_cleanup_diag_ struct diag diag = {};
 	_cleanup_policy_ struct policy policy = {};
-	_cleanup_free_ char *text = NULL;
-	_cleanup_root_ struct root *tree_root = NULL;
 	struct tree tree;
 
-	assert_non_null(source);
-	assert_int_equal(root_open(source, ROOT_OFFLINE, &tree_root), 0);
-	assert_int_equal(root_read(tree_root, "/policy.conf", 65536, &text, NULL), 0);
 	tree_init(&tree, ROOT_OFFLINE);
-	tree_write(&tree, USR "policy.conf", text);
 	assert_int_equal(policy_load(tree.root, &policy, &diag), 0);
 	assert_int_equal(diag.n, 0);
 	assert_int_equal(policy.memcg.value, POLICY_LEAVE);
+	assert_string_equal(policy.memcg.source.path, "built-in:policy.conf");
 	for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
 		_cleanup_policy_ struct policy with = {};
 		_cleanup_free_ char *content = NULL, *got = NULL;
@@ -407,6 +405,11 @@ static void test_shipped(void **state _unused_)
 		got = summary(&with);
 		assert_string_equal(got, want[i]);
 	}
+	policy_done(&policy);
+	tree_mkdir(&tree, USR);
+	assert_int_equal(policy_load(tree.root, &policy, &diag), 0);
+	assert_null(policy.memcg.source.path);
+	assert_false(policy_has_role(&policy, "desktop"));
 	tree_done(&tree);
 }
 

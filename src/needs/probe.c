@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "needs/probe.h"
+
+#include "base/diag.h"
+#include "base/json.h"
+#include "base/root.h"
+#include "base/str.h"
+#include "needs/catalogue.h"
+#include "needs/enabled.h"
+
+#include <time.h>
+
+#define BLANKS " \t"
+
+/* Bounds. Time is wall clock: a disk that hangs is as bad as one that is full. */
+enum {
+	MAX_TEXT = 1024 * 1024,	 /* a settings file */
+	MAX_LINE = 16 * 1024,	 /* a line of it that a regex is tried on */
+	MAX_FILES = 50000,	 /* files that one glob matches */
+	MAX_DETECTOR_MS = 5000,	 /* one detector */
+	MAX_TOTAL_MS = 15000,	 /* all of them */
+	MAX_EVIDENCE = 10,	 /* listed per rule; the rest is counted */
+	MAX_EVIDENCE_TEXT = 200, /* bytes */
+};
+
+struct probe {
+	const struct root *root;
+	struct diag *diag;
+	struct enabled *enabled; /* read when the first rule asks */
+	struct strv active;	 /* likewise: names of the active units */
+	bool active_read;
+	size_t budget;	/* directory entries left for all detectors */
+	uint64_t until; /* for all detectors, in ms */
+
+	/* the detector that runs */
+	const struct detector *detector;
+	const struct rule *rule;
+	struct need *need;
+	uint64_t detector_until;
+	struct diag warnings;
+	struct strv warned; /* paths that have a warning */
+	bool broken;	    /* something failed that running as root would not help */
+	size_t matches;	    /* of the rule */
+	bool failed;	    /* the rule could not be answered */
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail for this clock */
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+int probe_new(const struct root *root, struct diag *diag, struct probe **ret)
+{
+	struct probe *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->root = root;
+	p->diag = diag;
+	p->budget = ROOT_MAX_DIR_ENTRIES;
+	p->until = now_ms() + MAX_TOTAL_MS;
+	*ret = p;
+	return 0;
+}
+
+struct probe *probe_free(struct probe *p)
+{
+	if (!p)
+		return NULL;
+	enabled_free(p->enabled);
+	strv_done(&p->active);
+	strv_done(&p->warned);
+	diag_done(&p->warnings);
+	free(p);
+	return NULL;
+}
+
+/* --- what was found, and what could not be looked at --- */
+
+static void failed(struct probe *p, const char *path, int error, const char *why)
+{
+	const struct diag_where where = {
+		.path = path,
+		.hint = error == -EACCES ? "run it as root" : NULL,
+	};
+
+	p->failed = true;
+	if (error != -EACCES)
+		p->broken = true;
+	/* one bad file may be asked for by several rules */
+	if (strv_add_unique(&p->warned, path))
+		diag_warning(&p->warnings, &where,
+			     "%s, so it does not tell whether %s is in use", why,
+			     p->need->title);
+}
+
+static void failed_errno(struct probe *p, const char *path, int r)
+{
+	failed(p, path, r,
+	       r == -EFBIG     ? "too large, or too many entries"
+	       : r == -ENOTSUP ? "not a regular file"
+			       : strerror(-r));
+}
+
+/* False when the time is over. */
+static bool in_time(struct probe *p, const char *path)
+{
+	uint64_t now = now_ms();
+
+	if (now <= p->until && now <= p->detector_until)
+		return true;
+	failed(p, path, -EIO, "looking takes too long");
+	return false;
+}
+
+static int found(struct probe *p, const char *path, unsigned line, const char *text,
+		 size_t size)
+{
+	_cleanup_free_ char *copy = NULL;
+
+	p->matches++;
+	if (p->rule->section == RULE_LIMITS)
+		p->need->n_limits++;
+	if (p->matches > MAX_EVIDENCE)
+		return 0;
+	copy = str_dup_n(text, MIN(size, (size_t)MAX_EVIDENCE_TEXT));
+	if (!copy)
+		return -ENOMEM;
+	return need_add_evidence(p->need, path, line, copy);
+}
+
+/* --- files --- */
+
+typedef int look_fn(struct probe *p, const struct rule *rule, const char *path, char *text,
+		    size_t size);
+
+/* Calls look for every file that the glob matches. */
+static int each_file(struct probe *p, const struct rule *rule, const char *pattern, size_t max,
+		     look_fn *look)
+{
+	_cleanup_strv_ struct strv paths = {};
+	int r;
+
+	r = root_glob_budget(p->root, pattern, MAX_FILES, &p->budget, &paths);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		failed_errno(p, pattern, r);
+	for (size_t i = 0; i < paths.n; i++) {
+		_cleanup_free_ char *text = NULL;
+		size_t size;
+
+		if (!in_time(p, paths.items[i]))
+			return 0;
+		r = root_read(p->root, paths.items[i], max, &text, &size);
+		if (r == -ENOMEM)
+			return r;
+		if (r == -ENOENT || r == -ENOTDIR || r == -EISDIR || r == -ELOOP)
+			continue;
+		if (r < 0) {
+			failed_errno(p, paths.items[i], r);
+			continue;
+		}
+		r = look(p, rule, paths.items[i], text, size);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool value_matches(const struct rule *rule, const char *value)
+{
+	size_t start, end;
+
+	switch (rule->op) {
+	case RULE_EXISTS:
+		return true;
+	case RULE_EQUAL:
+		return streq(value, rule->value);
+	case RULE_NOT_EQUAL:
+		return !streq(value, rule->value);
+	case RULE_MATCH:
+		return rule_regex_match(rule->regex, value, &start, &end);
+	default:
+		return false;
+	}
+}
+
+/* Cuts blanks on both sides off, in place. */
+static char *strip(char *s)
+{
+	char *end;
+
+	s += strspn(s, BLANKS "\r");
+	end = s + strlen(s);
+	while (end > s && strchr(BLANKS "\r", end[-1]))
+		end--;
+	*end = '\0';
+	return s;
+}
+
+static char *unquote(char *s)
+{
+	size_t n = strlen(s);
+
+	if (n < 2 || (*s != '"' && *s != '\'') || s[n - 1] != *s)
+		return s;
+	s[n - 1] = '\0';
+	return s + 1;
+}
+
+/* The next line of *text, NUL-terminated in place, or NULL at the end. */
+static char *next_line(char **text, char *end)
+{
+	char *line = *text, *newline;
+
+	if (line >= end)
+		return NULL;
+	newline = memchr(line, '\n', (size_t)(end - line));
+	if (newline)
+		*newline = '\0';
+	*text = newline ? newline + 1 : end;
+	return line;
+}
+
+struct setting {
+	char *value; /* NULL: not there */
+	unsigned line;
+};
+
+/*
+ * The last assignment of the rule's key, as both INI and shell-style files are read by those
+ * who own them. Keys are compared without case, which many of them ignore.
+ */
+static struct setting find_setting(const struct rule *rule, char *text, size_t size)
+{
+	struct setting result = {};
+	char *end = text + size, *line;
+	bool here = !rule->ini_section;
+	unsigned number = 0;
+
+	while ((line = next_line(&text, end))) {
+		char *equals, *key;
+
+		number++;
+		line = strip(line);
+		if (*line == '#' || *line == ';')
+			continue;
+		if (*line == '[') {
+			line[strcspn(line, "]")] = '\0';
+			if (rule->ini_section)
+				here = streq(strip(line + 1), rule->ini_section);
+			continue;
+		}
+		equals = strchr(line, '=');
+		if (!here || !equals)
+			continue;
+		*equals = '\0';
+		key = strip(line);
+		if (str_skip_prefix(key, "export "))
+			key = strip(key + strlen("export "));
+		if (strcasecmp(key, rule->key) == 0)
+			result = (struct setting){ unquote(strip(equals + 1)), number };
+	}
+	return result;
+}
+
+static int look_setting(struct probe *p, const struct rule *rule, const char *path, char *text,
+			size_t size)
+{
+	struct setting setting = find_setting(rule, text, size);
+	_cleanup_free_ char *shown = NULL;
+	int r;
+
+	if (!setting.value || !value_matches(rule, setting.value))
+		return 0;
+	r = str_printf(&shown, "%s=%s", rule->key, setting.value);
+	if (r < 0)
+		return r;
+	return found(p, path, setting.line, shown, strlen(shown));
+}
+
+static int look_text(struct probe *p, const struct rule *rule, const char *path, char *text,
+		     size_t size)
+{
+	char *end = text + size, *line;
+	unsigned number = 0;
+
+	while ((line = next_line(&text, end))) {
+		size_t from, to;
+		int r;
+
+		number++;
+		if (strlen(line) > MAX_LINE) {
+			failed(p, path, -EIO, "a line is too long");
+			continue;
+		}
+		if (number % 64 == 0 && !in_time(p, path))
+			return 0;
+		line = strip(line);
+		if (!rule_regex_match(rule->regex, line, &from, &to))
+			continue;
+		/* what matched, not the line: it may hold a password as well */
+		r = found(p, path, number, line + from, to - from);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A JSON scalar as text, or NULL when it is none. */
+static int scalar_text(struct json *value, char **ret)
+{
+	const char *s = json_as_string(value);
+
+	if (s) {
+		*ret = strdup(s);
+		return *ret ? 0 : -ENOMEM;
+	}
+	*ret = NULL;
+	return value && (json_is_object(value) || json_is_array(value))
+		       ? 0
+		       : json_print(value, false, ret);
+}
+
+static int look_json(struct probe *p, const struct rule *rule, const char *path, char *text,
+		     size_t size)
+{
+	_cleanup_json_ struct json *top = NULL;
+	_cleanup_free_ char *shown = NULL, *value = NULL;
+	struct json *at;
+	double number;
+	size_t offset;
+	bool hit;
+	int r;
+
+	r = json_parse(text, size, &top, &offset);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		failed(p, path, -EIO, "not JSON");
+		return 0;
+	}
+	r = json_pointer(top, rule->key, &at);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	r = scalar_text(at, &value);
+	if (r < 0)
+		return r;
+	if (rule->op == RULE_GREATER)
+		hit = json_as_number(at, &number) >= 0 && number > rule->number;
+	else
+		hit = rule->op == RULE_EXISTS || (value && value_matches(rule, value));
+	if (!hit)
+		return 0;
+	r = str_printf(&shown, "%s = %s", rule->key, value ? value : "(there)");
+	if (r < 0)
+		return r;
+	return found(p, path, 0, shown, strlen(shown));
+}
+
+static int look_path(struct probe *p, const char *pattern)
+{
+	_cleanup_strv_ struct strv paths = {};
+	int r;
+
+	r = root_glob_budget(p->root, pattern, MAX_FILES, &p->budget, &paths);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		failed_errno(p, pattern, r);
+	for (size_t i = 0; i < paths.n; i++) {
+		_cleanup_fd_ int fd = -EBADF;
+
+		if (!in_time(p, paths.items[i]))
+			return 0;
+		r = root_open_path(p->root, paths.items[i], &fd);
+		if (r == -ENOMEM)
+			return r;
+		if (r == -EACCES)
+			failed_errno(p, paths.items[i], r);
+		if (r >= 0)
+			r = found(p, paths.items[i], 0, "is there", strlen("is there"));
+		if (r == -ENOMEM)
+			return r;
+	}
+	return 0;
+}
+
+/* --- units --- */
+
+static int look_enabled(struct probe *p, const char *pattern)
+{
+	const char *unit, *path;
+	size_t state = 0;
+	int r = 0;
+
+	if (!p->enabled) {
+		r = enabled_new(p->root, &p->enabled);
+		if (r < 0)
+			return r;
+	}
+	while ((r = enabled_next(p->enabled, pattern, &state, &unit, &path)) > 0) {
+		_cleanup_free_ char *text = NULL;
+
+		r = str_printf(&text, "%s is enabled", unit);
+		if (r >= 0)
+			r = found(p, path, 0, text, strlen(text));
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/*
+ * The manager keeps a link "invocation:UNIT" for every active unit (src/core/unit.c,
+ * unit_export_invocation_id() and unit_unlink_state_files()); OpenRC one for each that was
+ * started. An offline root has neither.
+ */
+static int read_active(struct probe *p)
+{
+	_cleanup_strv_ struct strv systemd = {}, openrc = {};
+
+	if (p->active_read)
+		return 0;
+	if (root_list(p->root, "/run/systemd/units", &systemd) == -ENOMEM ||
+	    root_list(p->root, "/run/openrc/started", &openrc) == -ENOMEM)
+		return -ENOMEM;
+	for (size_t i = 0; i < systemd.n; i++) {
+		const char *unit = str_skip_prefix(systemd.items[i], "invocation:");
+
+		if (unit)
+			strv_add(&p->active, unit);
+	}
+	for (size_t i = 0; i < openrc.n; i++)
+		strv_addf(&p->active, "%s.service", openrc.items[i]);
+	p->active_read = true;
+	return strv_error(&p->active);
+}
+
+static int look_active(struct probe *p, const char *pattern)
+{
+	int r = read_active(p);
+
+	for (size_t i = 0; r >= 0 && i < p->active.n; i++) {
+		_cleanup_free_ char *text = NULL, *path = NULL;
+		const char *unit = p->active.items[i];
+
+		if (!streq(pattern, unit) && !str_match_glob(pattern, unit))
+			continue;
+		if (str_printf(&text, "%s is active", unit) < 0 ||
+		    str_printf(&path, "/run/systemd/units/invocation:%s", unit) < 0)
+			return -ENOMEM;
+		r = found(p, path, 0, text, strlen(text));
+	}
+	return r;
+}
+
+/* --- variables --- */
+
+/* The directory that the consumer's own configuration names, else the fallback. */
+static int variable_value(struct probe *p, const struct variable *v, char **ret)
+{
+	_cleanup_free_ char *text = NULL, *value = NULL;
+	const char *path = v->rule.words.items[0];
+	_cleanup_json_ struct json *top = NULL;
+	struct json *at;
+	size_t size, offset;
+	int r;
+
+	r = root_read(p->root, path, v->rule.kind == RULE_JSON ? ROOT_MAX_JSON : MAX_TEXT,
+		      &text, &size);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+		failed_errno(p, path, r);
+	if (r >= 0 && v->rule.kind == RULE_SETTING) {
+		struct setting setting = find_setting(&v->rule, text, size);
+
+		value = setting.value ? strdup(setting.value) : NULL;
+		if (setting.value && !value)
+			return -ENOMEM;
+	} else if (r >= 0) {
+		r = json_parse(text, size, &top, &offset);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			failed(p, path, -EIO, "not JSON");
+		else if (json_pointer(top, v->rule.key, &at) >= 0) {
+			r = scalar_text(at, &value);
+			if (r < 0)
+				return r;
+		}
+	}
+	if (value && *value == '/' && value[strcspn(value, "*?[")] == '\0')
+		*ret = TAKE_PTR(value);
+	else {
+		if (value)
+			failed(p, path, -EIO, "names no usable directory");
+		*ret = strdup(v->fallback);
+	}
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* Replaces ${NAME} at the start of a pattern. */
+static int expand(struct probe *p, const char *pattern, char **ret)
+{
+	_cleanup_free_ char *value = NULL;
+	const char *end = *pattern == '$' ? strchr(pattern, '}') : NULL;
+	int r;
+
+	for (size_t i = 0; end && i < p->detector->n_variables; i++) {
+		const struct variable *v = &p->detector->variables[i];
+
+		if (pattern[1] != '{' || strlen(v->name) != (size_t)(end - pattern) - 2 ||
+		    strncmp(v->name, pattern + 2, strlen(v->name)) != 0)
+			continue;
+		r = variable_value(p, v, &value);
+		return r < 0 ? r : str_printf(ret, "%s%s", value, end + 1);
+	}
+	if (*pattern == '$')
+		failed(p, p->need->path, -EIO, "unknown variable");
+	*ret = strdup(pattern);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* --- rules --- */
+
+static int run_word(struct probe *p, const struct rule *rule, const char *word)
+{
+	_cleanup_free_ char *pattern = NULL;
+	int r;
+
+	switch (rule->kind) {
+	case RULE_UNIT_ENABLED:
+		return look_enabled(p, word);
+	case RULE_UNIT_ACTIVE:
+		return look_active(p, word);
+	default:
+		r = expand(p, word, &pattern);
+		if (r < 0)
+			return r;
+	}
+	switch (rule->kind) {
+	case RULE_PATH:
+		return look_path(p, pattern);
+	case RULE_SETTING:
+		return each_file(p, rule, pattern, MAX_TEXT, look_setting);
+	case RULE_JSON:
+		return each_file(p, rule, pattern, ROOT_MAX_JSON, look_json);
+	case RULE_TEXT:
+		return each_file(p, rule, pattern, MAX_TEXT, look_text);
+	default:
+		return 0;
+	}
+}
+
+/* Whether the rule matched, did not, or could not be answered. */
+static int run_rule(struct probe *p, const struct rule *rule, enum need_state *ret)
+{
+	bool lists = rule->kind <= RULE_PATH;
+	int r = 0;
+
+	p->rule = rule;
+	p->matches = 0;
+	p->failed = false;
+	for (size_t i = 0; r >= 0 && i < (lists ? rule->words.n : 1); i++)
+		r = run_word(p, rule, rule->words.items[i]);
+	if (r < 0)
+		return r;
+	if (p->matches > MAX_EVIDENCE) {
+		_cleanup_free_ char *text = NULL;
+
+		r = str_printf(&text, "and %zu more", p->matches - MAX_EVIDENCE);
+		if (r >= 0)
+			r = need_add_evidence(p->need, rule->words.items[0], 0, text);
+		if (r < 0)
+			return r;
+	}
+	*ret = p->matches > 0 ? NEED_YES : p->failed ? NEED_UNKNOWN : NEED_NO;
+	return 0;
+}
+
+/* Runs the rules of one section; yes beats unknown beats no. */
+static int run_section(struct probe *p, enum rule_section section, enum need_state *state)
+{
+	for (size_t i = 0; i < p->detector->n_rules; i++) {
+		const struct rule *rule = &p->detector->rules[i];
+		enum need_state one;
+		int r;
+
+		if (rule->section != section)
+			continue;
+		/* that it is installed need not be shown twice */
+		if (section == RULE_INSTALLED && *state == NEED_YES)
+			return 0;
+		r = run_rule(p, rule, &one);
+		if (r < 0)
+			return r;
+		if (one == NEED_YES || (one == NEED_UNKNOWN && *state == NEED_NO))
+			*state = one;
+	}
+	return 0;
+}
+
+int probe_run(struct probe *p, const struct detector *d, struct need *need)
+{
+	enum need_state start = d->bad ? NEED_UNKNOWN : NEED_NO;
+	int r;
+
+	p->detector = d;
+	p->need = need;
+	p->broken = d->bad;
+	p->detector_until = now_ms() + MAX_DETECTOR_MS;
+	strv_done(&p->warned);
+	/* limits first: of several reasons the stored limit is the one to read first */
+	need->in_use = start;
+	need->installed = start;
+	r = run_section(p, RULE_LIMITS, &need->in_use);
+	if (r >= 0)
+		r = run_section(p, RULE_IN_USE, &need->in_use);
+	if (need->in_use == NEED_YES)
+		need->installed = NEED_YES;
+	if (r >= 0)
+		r = run_section(p, RULE_INSTALLED, &need->installed);
+	/* other people's directories say nothing about what is not installed */
+	if (r >= 0 && need->installed == NEED_NO && !p->broken)
+		need->in_use = NEED_NO;
+	else
+		diag_move(p->diag, &p->warnings);
+	diag_done(&p->warnings);
+	return r;
+}
