@@ -184,12 +184,12 @@ int json_parse(const char *text, size_t size, struct json **ret, size_t *ret_off
 		return -EINVAL;
 	/* the terminating NUL makes a number at the end complete */
 	value = json_tokener_parse_ex(tokener, text, (int)size + 1);
-	end = json_tokener_get_parse_end(tokener);
+	end = MIN(json_tokener_get_parse_end(tokener), size); /* it may count the NUL */
 	if (json_tokener_get_error(tokener) != json_tokener_success ||
 	    end + strspn(text + end, " \t\r\n") != size) {
 		json_object_put(value);
 		if (ret_offset)
-			*ret_offset = MIN(end, size);
+			*ret_offset = end;
 		return -EINVAL;
 	}
 	*ret = wrap(value);

@@ -146,13 +146,15 @@ static int edit_add(const struct edit *edit, const char *word, struct strbuf *re
 		    : edit->init_words ? edit->init_start
 				       : 0;
 
-	strbuf_add(ret, edit->out.data, at);
+	if (at > 0)
+		strbuf_add(ret, edit->out.data, at);
 	if (edit->kernel_words)
 		strbuf_addc(ret, ' ');
 	strbuf_adds(ret, word);
 	if (!edit->kernel_words && edit->init_words)
 		strbuf_addc(ret, ' ');
-	strbuf_add(ret, edit->out.data + at, edit->out.len - at);
+	if (edit->out.len > at)
+		strbuf_add(ret, edit->out.data + at, edit->out.len - at);
 	return note_change(changes, NULL, 0, word, strlen(word));
 }
 
