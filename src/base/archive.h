@@ -5,12 +5,21 @@
 
 #include "base/macro.h"
 
+/* Whether data starts like gzip, xz, lzma, zstd, lz4, bzip2 or lzop. */
+bool archive_is_compressed(const void *data, size_t size) _pure_;
+
+/* Gets the uncompressed bytes piece by piece; > 0 stops without error, < 0 is passed on. */
+typedef int (*archive_sink)(void *userdata, const void *data, size_t size);
+
 /*
- * Uncompresses data (gzip, xz, lzma, zstd, lz4, bzip2; recognised by its first bytes), or
- * copies it when it is not compressed. What follows the compressed stream is ignored. ret is
- * NUL-terminated behind its size.
- * -EOPNOTSUPP without libarchive or without its filter, -EBADMSG when the stream is damaged,
- * -EFBIG when the result has more than max bytes.
+ * Uncompresses one stream into sink. What follows it should be cut off: xz and zstd lose their
+ * last block otherwise. 0 at the end, or what sink returned.
+ * -EINVAL when data is not compressed, -EOPNOTSUPP without libarchive or where it would have to
+ * run a program, -EBADMSG when the stream is damaged, -EFBIG beyond max bytes.
  */
-int archive_uncompress(const void *data, size_t size, size_t max, char **ret,
-		       size_t *ret_size) _must_check_;
+int archive_uncompress(const void *data, size_t size, size_t max, archive_sink sink,
+		       void *userdata) _must_check_;
+
+/* The same into memory; ret is NUL-terminated behind its size. */
+int archive_uncompress_all(const void *data, size_t size, size_t max, char **ret,
+			   size_t *ret_size) _must_check_;

@@ -11,24 +11,28 @@
 
 struct root;
 
+/* In byte order of their names. */
 enum kconfig_symbol {
-	KCONFIG_MEMCG,		     /* 3.6 and later */
-	KCONFIG_CGROUP_MEM_RES_CTLR, /* its name to 3.5 */
-	KCONFIG_CGROUP_MEM_CONT,     /* its name in 2.6.25-rc */
-	KCONFIG_MEMCG_DISABLED,	     /* Debian to 4.7-rc: honours cgroup_enable=, off */
-	KCONFIG_CGROUP_MEM_RES_CTLR_DISABLED,
-	KCONFIG_MEMCG_V1, /* 6.11 and later: the v1 files */
-	KCONFIG_CGROUPS,
-	KCONFIG_IKCONFIG,
-	KCONFIG_IKCONFIG_PROC,
-	KCONFIG_CMDLINE_BOOL,
-	KCONFIG_CMDLINE_FORCE,
-	KCONFIG_CMDLINE_OVERRIDE,
-	KCONFIG_CMDLINE_EXTEND,
-	KCONFIG_CMDLINE,
 	KCONFIG_BOOT_CONFIG,
 	KCONFIG_BOOT_CONFIG_FORCE,
+	KCONFIG_CGROUPS,
+	KCONFIG_CGROUP_MEM_CONT,     /* MEMCG in 2.6.25-rc */
+	KCONFIG_CGROUP_MEM_RES_CTLR, /* MEMCG to 3.5 */
+	KCONFIG_CGROUP_MEM_RES_CTLR_DISABLED,
+	KCONFIG_CMDLINE,
+	KCONFIG_CMDLINE_BOOL,
+	KCONFIG_CMDLINE_EXTEND,
+	KCONFIG_CMDLINE_FORCE,
+	KCONFIG_CMDLINE_OVERRIDE,
+	KCONFIG_IKCONFIG,
+	KCONFIG_IKCONFIG_PROC,
+	KCONFIG_LOCALVERSION,
+	KCONFIG_MEMCG,		/* 3.6 and later */
+	KCONFIG_MEMCG_DISABLED, /* Debian to 4.7-rc: honours cgroup_enable=, is off without */
+	KCONFIG_MEMCG_V1,	/* 6.11 and later: the files of cgroup v1 */
+	KCONFIG_X86,
 	_KCONFIG_MAX,
+	_KCONFIG_INVALID = -EINVAL,
 };
 
 enum kconfig_value {
@@ -45,6 +49,7 @@ struct kconfig {
 	unsigned lines[_KCONFIG_MAX]; /* where, from 1; 0: not mentioned */
 	char *version;		      /* "6.1.176" of the header, or NULL */
 	char *cmdline;		      /* CONFIG_CMDLINE without its quotes, or NULL */
+	char *localversion;	      /* likewise */
 	bool complete; /* as the kernel's build wrote it: what it does not mention, it
 			  does not have */
 };
@@ -54,8 +59,9 @@ int kconfig_parse(const char *text, size_t size, struct kconfig *ret) _must_chec
 void kconfig_done(struct kconfig *config);
 #define _cleanup_kconfig_ _cleanup_(kconfig_done)
 
-enum answer kconfig_memcg_built(const struct kconfig *config) _pure_;
-/* The symbol that answered (its name without CONFIG_), or NULL. */
+/* By MEMCG or an older name of it; ret_symbol (may be NULL) says which, or is invalid. */
+enum answer kconfig_memcg_built(const struct kconfig *config, enum kconfig_symbol *ret_symbol);
+/* "CONFIG_MEMCG" */
 const char *kconfig_symbol_name(enum kconfig_symbol symbol) _pure_;
 
 /* What the kernel does with the boot loader's line. */
@@ -68,11 +74,12 @@ enum kconfig_builtin {
 enum kconfig_builtin kconfig_builtin(const struct kconfig *config) _pure_;
 
 /*
- * Finds and reads the configuration of a release: every place kernel configurations are kept
- * (the list is in kconfig.c), the running kernel's own (/proc/config.gz) first if running is
- * set, /usr/src/linux/.config last and only if it names this version. ret_path says where,
- * owned by the caller. -ENOENT when there is none; another error when one is there and could
- * not be read, with its path if ret_path is not NULL.
+ * Finds and reads the configuration of a release (may be NULL): the running kernel's own
+ * (/proc/config.gz) first if running is set, then every place where they are kept (the list is
+ * in kconfig.c), /usr/src/linux/.config last and only if it is of this release. ret_path says
+ * where, owned by the caller. -ENOENT when there is none. Another error when the only ones
+ * there cannot be read: then ret_path is set too, to the first of them, unless it is -ENOMEM or
+ * -EINVAL (no release).
  */
 int kconfig_load(const struct root *root, const char *release, bool running,
 		 struct kconfig *ret, char **ret_path) _must_check_;

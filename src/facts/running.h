@@ -7,6 +7,7 @@
 #include "facts/cmdline.h"
 #include "facts/state.h"
 
+struct kernel;
 struct root;
 
 enum hierarchy {
@@ -14,35 +15,41 @@ enum hierarchy {
 	HIERARCHY_UNKNOWN,
 	HIERARCHY_NONE, /* no cgroup file system is mounted */
 	HIERARCHY_V1,
-	HIERARCHY_HYBRID, /* v1 controllers and a v2 tree beside them */
+	HIERARCHY_HYBRID, /* v1 trees and a v2 tree beside them */
 	HIERARCHY_V2,
 	_HIERARCHY_MAX,
 };
 const char *hierarchy_to_string(enum hierarchy hierarchy) _pure_;
 
-/* All strings are owned; NULL: none, or not looked at. */
+/* All strings are owned; NULL is none, or not looked at. */
 struct running {
 	enum memcg_state memcg;
-	char *why;    /* one sentence part, always there unless memcg is NOT_LOOKED */
+	char *why;    /* part of a sentence, always there unless memcg is NOT_LOOKED */
 	char *source; /* path of the file that answered, or NULL */
 	enum hierarchy hierarchy;
-	char *memory_tree; /* root of the tree memcg is used in: "/sys/fs/cgroup", its v1 mount
-			    */
+	char *memory_tree; /* the tree memory is in: "/sys/fs/cgroup", a v1 mount; or NULL */
 
-	char *release;	    /* of the kernel */
-	char *machine;	    /* "x86_64", or NULL */
+	char *release;	    /* "6.1.0-44-amd64" */
+	char *machine;	    /* "x86_64" */
 	char *cmdline_text; /* /proc/cmdline */
-	size_t cmdline_size;
-	struct cmdline cmdline; /* of cmdline_text */
+	struct cmdline cmdline;
 	enum cmdline_request request;
 	char *token; /* the word that decides, as it is spelt */
 
 	char *container;    /* "none", "docker", …, "unknown" */
-	enum answer kdump;  /* a capture kernel */
+	enum answer kdump;  /* a kernel that saves the memory of a crashed one */
 	enum answer chroot; /* / is not that of PID 1 */
 };
 
-/* A root without a kernel (offline) leaves everything at "not looked at". */
-int running_load(const struct root *root, struct running *ret) _must_check_;
+/* What the kernel says about itself: release, machine, cmdline, request, token. */
+int running_identify(const struct root *root, struct running *running) _must_check_;
+
+/*
+ * All the rest; kernel is the running one of the root's kernels, or NULL. An offline root
+ * leaves everything at "not looked at".
+ */
+int running_look(const struct root *root, const struct kernel *kernel,
+		 struct running *running) _must_check_;
+
 void running_done(struct running *running);
 #define _cleanup_running_ _cleanup_(running_done)

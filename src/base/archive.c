@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/archive.h"
+
+#include "base/str.h"
+
+struct magic {
+	const char *bytes;
+	size_t size;
+};
+
+enum filter {
+	FILTER_GZIP,
+	FILTER_XZ,
+	FILTER_LZMA,
+	FILTER_ZSTD,
+	FILTER_LZ4,
+	FILTER_LZ4_LEGACY, /* what the kernel's build makes */
+	FILTER_BZIP2,
+	FILTER_LZOP,
+	_FILTER_MAX,
+	_FILTER_INVALID = -EINVAL,
+};
+
+#define MAGIC(s)                 \
+	{                        \
+		s, sizeof(s) - 1 \
+	}
+
+static const struct magic magics[_FILTER_MAX] = {
+	[FILTER_GZIP] = MAGIC("\x1f\x8b\x08"),
+	[FILTER_XZ] = MAGIC("\xfd"
+			    "7zXZ\0"),
+	[FILTER_LZMA] = MAGIC("\x5d\0\0"),
+	[FILTER_ZSTD] = MAGIC("\x28\xb5\x2f\xfd"),
+	[FILTER_LZ4] = MAGIC("\x04\x22\x4d\x18"),
+	[FILTER_LZ4_LEGACY] = MAGIC("\x02\x21\x4c\x18"),
+	[FILTER_BZIP2] = MAGIC("BZh"),
+	[FILTER_LZOP] = MAGIC("\x89LZO\0\r\n\x1a\n"),
+};
+
+static enum filter find_filter(const void *data, size_t size)
+{
+	for (int i = 0; i < _FILTER_MAX; i++)
+		if (size >= magics[i].size &&
+		    memcmp(data, magics[i].bytes, magics[i].size) == 0)
+			return (enum filter)i;
+	return _FILTER_INVALID;
+}
+
+bool archive_is_compressed(const void *data, size_t size)
+{
+	return find_filter(data, size) >= 0;
+}
+
+#if HAVE_LIBARCHIVE
+#include "base/dlopen.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#define SYMBOLS(_)                           \
+	_(archive_read_new)                  \
+	_(archive_read_free)                 \
+	_(archive_read_support_filter_gzip)  \
+	_(archive_read_support_filter_xz)    \
+	_(archive_read_support_filter_lzma)  \
+	_(archive_read_support_filter_zstd)  \
+	_(archive_read_support_filter_lz4)   \
+	_(archive_read_support_filter_bzip2) \
+	_(archive_read_support_filter_lzop)  \
+	_(archive_read_support_format_raw)   \
+	_(archive_read_open_memory)          \
+	_(archive_read_next_header)          \
+	_(archive_read_data_block)           \
+	_(archive_errno)
+DLOPEN_LIBRARY(libarchive, "libarchive.so.13", "archive",
+	       "compressed kernel images and /proc/config.gz", SYMBOLS);
+
+/*
+ * Registers the one filter that is needed. Anything but ARCHIVE_OK means that the library was
+ * built without it and would run a program of that name: not from here.
+ */
+static int support(const struct libarchive *lib, struct archive *a, enum filter filter)
+{
+	int (*const functions[_FILTER_MAX])(struct archive *) = {
+		[FILTER_GZIP] = lib->archive_read_support_filter_gzip,
+		[FILTER_XZ] = lib->archive_read_support_filter_xz,
+		[FILTER_LZMA] = lib->archive_read_support_filter_lzma,
+		[FILTER_ZSTD] = lib->archive_read_support_filter_zstd,
+		[FILTER_LZ4] = lib->archive_read_support_filter_lz4,
+		[FILTER_LZ4_LEGACY] = lib->archive_read_support_filter_lz4,
+		[FILTER_BZIP2] = lib->archive_read_support_filter_bzip2,
+		[FILTER_LZOP] = lib->archive_read_support_filter_lzop,
+	};
+
+	return functions[filter](a) == ARCHIVE_OK ? 0 : -EOPNOTSUPP;
+}
+
+static int archive_error(const struct libarchive *lib, struct archive *a)
+{
+	return lib->archive_errno(a) == ENOMEM ? -ENOMEM : -EBADMSG;
+}
+
+static int read_stream(const struct libarchive *lib, struct archive *a, size_t max,
+		       archive_sink sink, void *userdata)
+{
+	struct archive_entry *entry;
+	size_t total = 0;
+
+	if (lib->archive_read_next_header(a, &entry) != ARCHIVE_OK)
+		return archive_error(lib, a);
+	for (;;) {
+		const void *block;
+		la_int64_t offset;
+		size_t size;
+		int r = lib->archive_read_data_block(a, &block, &size, &offset);
+
+		if (r == ARCHIVE_EOF)
+			return 0;
+		if (r != ARCHIVE_OK)
+			return archive_error(lib, a);
+		if (size > max - total)
+			return -EFBIG;
+		total += size;
+		r = sink(userdata, block, size);
+		if (r != 0)
+			return r;
+	}
+}
+
+int archive_uncompress(const void *data, size_t size, size_t max, archive_sink sink,
+		       void *userdata)
+{
+	enum filter filter = find_filter(data, size);
+	struct libarchive lib;
+	struct archive *a;
+	int r;
+
+	if (filter < 0)
+		return -EINVAL;
+	r = libarchive_open(&lib);
+	if (r < 0)
+		return r;
+	a = lib.archive_read_new();
+	if (!a)
+		return -ENOMEM;
+	r = support(&lib, a, filter);
+	if (r >= 0 && (lib.archive_read_support_format_raw(a) != ARCHIVE_OK ||
+		       lib.archive_read_open_memory(a, data, size) != ARCHIVE_OK))
+		r = archive_error(&lib, a);
+	if (r >= 0)
+		r = read_stream(&lib, a, max, sink, userdata);
+	(void)lib.archive_read_free(a); /* only read */
+	return r;
+}
+
+#else
+
+int archive_uncompress(const void *data, size_t size, size_t max _unused_,
+		       archive_sink sink _unused_, void *userdata _unused_)
+{
+	return archive_is_compressed(data, size) ? -EOPNOTSUPP : -EINVAL;
+}
+
+#endif
+
+static int append(void *userdata, const void *data, size_t size)
+{
+	strbuf_add(userdata, data, size);
+	return 0; /* a failed addition sticks */
+}
+
+int archive_uncompress_all(const void *data, size_t size, size_t max, char **ret,
+			   size_t *ret_size)
+{
+	_cleanup_strbuf_ struct strbuf buf = {};
+	int r = archive_uncompress(data, size, max, append, &buf);
+
+	return r < 0 ? r : strbuf_take(&buf, ret, ret_size);
+}
