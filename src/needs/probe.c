@@ -7,10 +7,9 @@
 #include "base/str.h"
 #include "needs/catalogue.h"
 #include "needs/enabled.h"
+#include "needs/setting.h"
 
 #include <time.h>
-
-#define BLANKS " \t"
 
 /* Bounds. Time is wall clock: a disk that hangs is as bad as one that is full. */
 enum {
@@ -27,7 +26,7 @@ struct probe {
 	const struct root *root;
 	struct diag *diag;
 	struct enabled *enabled; /* read when the first rule asks */
-	struct strv active;	 /* likewise: names of the active units */
+	struct strv active;	 /* likewise: files that stand for the active units */
 	bool active_read;
 	size_t budget;	/* directory entries left for all detectors */
 	uint64_t until; /* for all detectors, in ms */
@@ -189,89 +188,10 @@ static bool value_matches(const struct rule *rule, const char *value)
 	}
 }
 
-/* Cuts blanks on both sides off, in place. */
-static char *strip(char *s)
-{
-	char *end;
-
-	s += strspn(s, BLANKS "\r");
-	end = s + strlen(s);
-	while (end > s && strchr(BLANKS "\r", end[-1]))
-		end--;
-	*end = '\0';
-	return s;
-}
-
-static char *unquote(char *s)
-{
-	size_t n = strlen(s);
-
-	if (n < 2 || (*s != '"' && *s != '\'') || s[n - 1] != *s)
-		return s;
-	s[n - 1] = '\0';
-	return s + 1;
-}
-
-/* The next line of *text, NUL-terminated in place, or NULL at the end. */
-static char *next_line(char **text, char *end)
-{
-	char *line = *text, *newline;
-
-	if (line >= end)
-		return NULL;
-	newline = memchr(line, '\n', (size_t)(end - line));
-	if (newline)
-		*newline = '\0';
-	*text = newline ? newline + 1 : end;
-	return line;
-}
-
-struct setting {
-	char *value; /* NULL: not there */
-	unsigned line;
-};
-
-/*
- * The last assignment of the rule's key, as both INI and shell-style files are read by those
- * who own them. Keys are compared without case, which many of them ignore.
- */
-static struct setting find_setting(const struct rule *rule, char *text, size_t size)
-{
-	struct setting result = {};
-	char *end = text + size, *line;
-	bool here = !rule->ini_section;
-	unsigned number = 0;
-
-	while ((line = next_line(&text, end))) {
-		char *equals, *key;
-
-		number++;
-		line = strip(line);
-		if (*line == '#' || *line == ';')
-			continue;
-		if (*line == '[') {
-			line[strcspn(line, "]")] = '\0';
-			if (rule->ini_section)
-				here = streq(strip(line + 1), rule->ini_section);
-			continue;
-		}
-		equals = strchr(line, '=');
-		if (!here || !equals)
-			continue;
-		*equals = '\0';
-		key = strip(line);
-		if (str_skip_prefix(key, "export "))
-			key = strip(key + strlen("export "));
-		if (strcasecmp(key, rule->key) == 0)
-			result = (struct setting){ unquote(strip(equals + 1)), number };
-	}
-	return result;
-}
-
 static int look_setting(struct probe *p, const struct rule *rule, const char *path, char *text,
 			size_t size)
 {
-	struct setting setting = find_setting(rule, text, size);
+	struct setting setting = setting_find(text, size, rule->ini_section, rule->key);
 	_cleanup_free_ char *shown = NULL;
 	int r;
 
@@ -289,7 +209,7 @@ static int look_text(struct probe *p, const struct rule *rule, const char *path,
 	char *end = text + size, *line;
 	unsigned number = 0;
 
-	while ((line = next_line(&text, end))) {
+	while ((line = setting_next_line(&text, end))) {
 		size_t from, to;
 		int r;
 
@@ -300,7 +220,7 @@ static int look_text(struct probe *p, const struct rule *rule, const char *path,
 		}
 		if (number % 64 == 0 && !in_time(p, path))
 			return 0;
-		line = strip(line);
+		line = setting_strip(line);
 		if (!rule_regex_match(rule->regex, line, &from, &to))
 			continue;
 		/* what matched, not the line: it may hold a password as well */
@@ -429,14 +349,11 @@ static int read_active(struct probe *p)
 	if (root_list(p->root, "/run/systemd/units", &systemd) == -ENOMEM ||
 	    root_list(p->root, "/run/openrc/started", &openrc) == -ENOMEM)
 		return -ENOMEM;
-	for (size_t i = 0; i < systemd.n; i++) {
-		const char *unit = str_skip_prefix(systemd.items[i], "invocation:");
-
-		if (unit)
-			strv_add(&p->active, unit);
-	}
+	for (size_t i = 0; i < systemd.n; i++)
+		if (str_skip_prefix(systemd.items[i], "invocation:"))
+			strv_addf(&p->active, "/run/systemd/units/%s", systemd.items[i]);
 	for (size_t i = 0; i < openrc.n; i++)
-		strv_addf(&p->active, "%s.service", openrc.items[i]);
+		strv_addf(&p->active, "/run/openrc/started/%s", openrc.items[i]);
 	p->active_read = true;
 	return strv_error(&p->active);
 }
@@ -446,13 +363,16 @@ static int look_active(struct probe *p, const char *pattern)
 	int r = read_active(p);
 
 	for (size_t i = 0; r >= 0 && i < p->active.n; i++) {
-		_cleanup_free_ char *text = NULL, *path = NULL;
-		const char *unit = p->active.items[i];
+		_cleanup_free_ char *text = NULL, *unit = NULL;
+		const char *path = p->active.items[i], *name = strrchr(path, '/') + 1,
+			   *systemd = str_skip_prefix(name, "invocation:");
 
+		if (str_printf(&unit, "%s%s", systemd ? systemd : name,
+			       systemd ? "" : ".service") < 0)
+			return -ENOMEM;
 		if (!streq(pattern, unit) && !str_match_glob(pattern, unit))
 			continue;
-		if (str_printf(&text, "%s is active", unit) < 0 ||
-		    str_printf(&path, "/run/systemd/units/invocation:%s", unit) < 0)
+		if (str_printf(&text, "%s is active", unit) < 0)
 			return -ENOMEM;
 		r = found(p, path, 0, text, strlen(text));
 	}
@@ -478,7 +398,8 @@ static int variable_value(struct probe *p, const struct variable *v, char **ret)
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 		failed_errno(p, path, r);
 	if (r >= 0 && v->rule.kind == RULE_SETTING) {
-		struct setting setting = find_setting(&v->rule, text, size);
+		struct setting setting =
+			setting_find(text, size, v->rule.ini_section, v->rule.key);
 
 		value = setting.value ? strdup(setting.value) : NULL;
 		if (setting.value && !value)
