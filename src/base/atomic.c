@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/atomic.h"
+
+#include "base/durable.h"
+#include "base/str.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/xattr.h>
+
+enum { OVERWRITE_MAX = 4096 };
+
+bool content_equal(const struct content *a, const struct content *b)
+{
+	if (!a->data || !b->data)
+		return !a->data && !b->data;
+	return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
+}
+
+void content_done(struct content *content)
+{
+	free(content->data);
+	*content = (struct content){};
+}
+
+int content_read(const struct root *root, const char *path, size_t max, struct content *ret)
+{
+	struct content content = {};
+	int r = root_read(root, path, max, &content.data, &content.size);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	*ret = content;
+	return 0;
+}
+
+/* Where a path really leads: its directory, open, and the name in it. */
+struct place {
+	int dir;
+	char *path; /* resolved, inside the root */
+	const char *name;
+};
+
+static void place_done(struct place *place)
+{
+	closep(&place->dir);
+	free(place->path);
+}
+
+static int find_place(const struct root *root, const char *path, struct place *ret)
+{
+	_cleanup_(place_done) struct place place = { .dir = -EBADF };
+	_cleanup_free_ char *parent = NULL;
+	char *slash;
+	int r;
+
+	r = root_resolve(root, path, &place.path);
+	if (r < 0)
+		return r;
+	slash = strrchr(place.path, '/');
+	place.name = slash + 1;
+	if (*place.name == '\0')
+		return -EISDIR;
+	parent = slash == place.path ? strdup("/")
+				     : str_dup_n(place.path, (size_t)(slash - place.path));
+	if (!parent)
+		return -ENOMEM;
+	r = root_open_dir(root, parent, &place.dir);
+	if (r < 0)
+		return r;
+	*ret = place;
+	place = (struct place){ .dir = -EBADF };
+	return 0;
+}
+
+/* What is there now. *ret_fd is the open file, or -EBADF when there is none. */
+static int read_place(const struct root *root, const struct place *place, size_t max,
+		      struct content *ret, int *ret_fd)
+{
+	_cleanup_fd_ int fd = -EBADF;
+	struct content content = {};
+	int r;
+
+	r = root_open_file_at(root, place->dir, "", place->name, &fd, NULL);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r >= 0) {
+		r = root_read_fd(fd, max, &content.data, &content.size);
+		if (r < 0)
+			return r;
+	}
+	*ret = content;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* 0 when the place holds expected, 1 when it holds wanted already, or -ESTALE. */
+static int compare_place(const struct root *root, const struct place *place,
+			 const struct content *expected, const struct content *wanted,
+			 int *ret_fd)
+{
+	_cleanup_content_ struct content now = {};
+	_cleanup_fd_ int fd = -EBADF;
+	/* one byte more than both is enough to know that it is neither */
+	int r = read_place(root, place, MAX(expected->size, wanted->size) + 1, &now, &fd);
+
+	if (r == -EFBIG)
+		return -ESTALE;
+	if (r < 0)
+		return r;
+	if (content_equal(&now, wanted))
+		return 1;
+	if (!content_equal(&now, expected))
+		return -ESTALE;
+	if (ret_fd)
+		*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int make_temporary(int dir, char *name, size_t size, int *ret_fd)
+{
+	static const char digits[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	unsigned char random[6];
+
+	for (unsigned tries = 0; tries < 100; tries++) {
+		char suffix[sizeof(random) + 1] = {};
+		int fd;
+
+		if (getrandom(random, sizeof(random), 0) != sizeof(random))
+			return errno ? -errno : -EIO;
+		for (size_t i = 0; i < sizeof(random); i++)
+			suffix[i] = digits[random[i] % (sizeof(digits) - 1)];
+		(void)snprintf(name, size, ATOMIC_TEMPORARY_PREFIX "%s", suffix); /* fits */
+		fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    0600);
+		if (fd >= 0) {
+			*ret_fd = fd;
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+static int write_all(int fd, const struct content *content)
+{
+	size_t done = 0;
+
+	while (done < content->size) {
+		ssize_t n = write(fd, content->data + done, content->size - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Reads back what fsync(2) said is written, from the disk where the cache lets go of it. */
+static int check_written(int fd, const struct content *content)
+{
+	_cleanup_content_ struct content back = {};
+	int r;
+
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* only a wish */
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	r = root_read_fd(fd, content->size + 1, &back.data, &back.size);
+	if (r < 0)
+		return r == -EFBIG ? -EIO : r;
+	return content_equal(&back, content) ? 0 : -EIO;
+}
+
+/*
+ * ACLs and the SELinux label are extended attributes too. The hashes of IMA and EVM are not
+ * copied: they belong to the old bytes, and the kernel makes new ones.
+ */
+static int copy_xattrs(int from, int to)
+{
+	_cleanup_free_ char *names = NULL, *value = NULL;
+	ssize_t size = flistxattr(from, NULL, 0), n;
+
+	if (size < 0)
+		return errno == ENOTSUP || errno == ENOSYS ? 0 : -errno;
+	if (size == 0)
+		return 0;
+	names = malloc((size_t)size);
+	value = malloc(XATTR_SIZE_MAX);
+	if (!names || !value)
+		return -ENOMEM;
+	size = flistxattr(from, names, (size_t)size);
+	if (size < 0)
+		return -errno;
+	for (const char *name = names; name < names + size; name += strlen(name) + 1) {
+		if (streq(name, "security.ima") || streq(name, "security.evm"))
+			continue;
+		n = fgetxattr(from, name, value, XATTR_SIZE_MAX);
+		if (n < 0 && errno == ENODATA)
+			continue;
+		if (n < 0 || fsetxattr(to, name, value, (size_t)n, 0) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int copy_metadata(int from, int to)
+{
+	struct stat old, new;
+
+	if (fstat(from, &old) < 0 || fstat(to, &new) < 0)
+		return -errno;
+	/* only where they differ: FAT knows neither */
+	if ((old.st_uid != new.st_uid || old.st_gid != new.st_gid) &&
+	    fchown(to, old.st_uid, old.st_gid) < 0)
+		return -errno;
+	if ((old.st_mode & 07777) != (new.st_mode & 07777) &&
+	    fchmod(to, old.st_mode & 07777) < 0)
+		return -errno;
+	return copy_xattrs(from, to);
+}
+
+/* Writes a complete temporary: bytes, metadata of old_fd (or mode), on the disk and read back. */
+static int write_temporary(int dir, const struct content *content, int old_fd, mode_t mode,
+			   char *name, size_t name_size)
+{
+	_cleanup_fd_ int fd = -EBADF;
+	int r = make_temporary(dir, name, name_size, &fd);
+
+	if (r < 0)
+		return r;
+	r = write_all(fd, content);
+	if (r >= 0 && old_fd >= 0)
+		r = copy_metadata(old_fd, fd);
+	else if (r >= 0 && fchmod(fd, mode) < 0 && !durable_is_fat(dir))
+		r = -errno;
+	if (r >= 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r >= 0)
+		r = check_written(fd, content);
+	if (r < 0)
+		(void)unlinkat(dir, name, 0); /* the error is r */
+	return r;
+}
+
+static int move_into_place(int dir, const char *from, const char *to, bool create)
+{
+	if (create) {
+		if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
+			return 0;
+		if (errno == EEXIST)
+			return -ESTALE;
+		if (errno != EINVAL && errno != ENOSYS)
+			return -errno;
+		/* a file system without the flag: the name was free a moment ago */
+	}
+	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
+}
+
+/* FAT has no journal: the old bytes stay beside the file, under a name people find. */
+static int keep_fat_copy(const struct root *root, const struct place *place,
+			 const struct content *old)
+{
+	char temporary[32];
+	_cleanup_free_ char *copy = NULL;
+	int r = str_printf(&copy, "%s" ATOMIC_FAT_COPY_SUFFIX, place->name);
+
+	if (r < 0)
+		return r;
+	r = write_temporary(place->dir, old, -EBADF, 0755, temporary, sizeof(temporary));
+	if (r < 0)
+		return r;
+	if (renameat(place->dir, temporary, place->dir, copy) < 0) {
+		r = -errno;
+		(void)unlinkat(place->dir, temporary, 0); /* the error is r */
+		return r;
+	}
+	return durable_sync(place->dir, root_fd(root), DURABLE_FILE_SYSTEM);
+}
+
+static int replace(const struct root *root, const struct place *place,
+		   const struct content *expected, const struct content *wanted, int old_fd,
+		   mode_t mode, unsigned flags)
+{
+	enum durable_level level = flags & ATOMIC_BOOT ? DURABLE_BOOT : DURABLE_DIRECTORY;
+	bool fat = durable_is_fat(place->dir);
+	char temporary[32];
+	int r;
+
+	if (fat)
+		level = MAX(level, DURABLE_FILE_SYSTEM);
+	r = write_temporary(place->dir, wanted, old_fd, mode, temporary, sizeof(temporary));
+	if (r < 0)
+		return r;
+	if (fat) {
+		r = durable_sync(place->dir, root_fd(root), DURABLE_FILE_SYSTEM);
+		if (r >= 0 && expected->data)
+			r = keep_fat_copy(root, place, expected);
+	}
+	/* compare and swap: whoever wrote meanwhile is not overwritten */
+	if (r >= 0) {
+		r = compare_place(root, place, expected, wanted, NULL);
+		if (r == 0)
+			r = move_into_place(place->dir, temporary, place->name,
+					    !expected->data);
+		else if (r > 0)
+			r = -ESTALE;
+	}
+	if (r < 0) {
+		(void)unlinkat(place->dir, temporary, 0); /* the error is r */
+		return r;
+	}
+	r = durable_sync(place->dir, root_fd(root), level);
+	return r < 0 ? r : 1;
+}
+
+int atomic_put(const struct root *root, const char *path, const struct content *expected,
+	       const struct content *wanted, mode_t mode, unsigned flags)
+{
+	_cleanup_(place_done) struct place place = { .dir = -EBADF };
+	_cleanup_fd_ int old_fd = -EBADF;
+	int r;
+
+	r = find_place(root, path, &place);
+	if (r == -ENOENT && !wanted->data)
+		return 0;
+	if (r < 0)
+		return r;
+	r = compare_place(root, &place, expected, wanted, &old_fd);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (wanted->data)
+		return replace(root, &place, expected, wanted, old_fd, mode, flags);
+	if (unlinkat(place.dir, place.name, 0) < 0)
+		return -errno;
+	r = durable_sync(place.dir, root_fd(root), flags & ATOMIC_BOOT ? DURABLE_BOOT : DURABLE_DIRECTORY);
+	return r < 0 ? r : 1;
+}
+
+int atomic_overwrite(const struct root *root, const char *path, const struct content *expected,
+		     const struct content *wanted)
+{
+	_cleanup_(place_done) struct place place = { .dir = -EBADF };
+	_cleanup_fd_ int old_fd = -EBADF, fd = -EBADF;
+	ssize_t n;
+	int r;
+
+	if (!expected->data || !wanted->data || expected->size != wanted->size ||
+	    wanted->size > OVERWRITE_MAX)
+		return -EINVAL;
+	r = find_place(root, path, &place);
+	if (r < 0)
+		return r;
+	r = compare_place(root, &place, expected, wanted, &old_fd);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	fd = openat(place.dir, place.name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	n = pwrite(fd, wanted->data, wanted->size, 0);
+	if (n != (ssize_t)wanted->size)
+		return n < 0 ? -errno : -EIO;
+	if (fsync(fd) < 0)
+		return -errno;
+	r = durable_sync(place.dir, root_fd(root), DURABLE_BOOT);
+	return r < 0 ? r : 1;
+}
+
+int atomic_mkdir(const struct root *root, const char *path, mode_t mode, struct strv *made)
+{
+	_cleanup_free_ char *prefix = strdup(path);
+	int r, any = 0;
+
+	if (!prefix)
+		return -ENOMEM;
+	for (char *p = prefix + 1;; p++) {
+		char end = *p;
+		_cleanup_(place_done) struct place place = { .dir = -EBADF };
+
+		if (end != '/' && end != '\0')
+			continue;
+		*p = '\0';
+		if (!root_exists(root, prefix)) {
+			r = find_place(root, prefix, &place);
+			if (r < 0)
+				return r;
+			if (mkdirat(place.dir, place.name, mode) == 0) {
+				any = 1;
+				if (made)
+					strv_add(made, place.path);
+				r = durable_sync(place.dir, root_fd(root), DURABLE_DIRECTORY);
+				if (r < 0)
+					return r;
+			} else if (errno != EEXIST)
+				return -errno;
+		}
+		if (end == '\0')
+			break;
+		*p = end;
+	}
+	if (made && strv_error(made) < 0)
+		return -ENOMEM;
+	return any;
+}
+
+int atomic_rmdir(const struct root *root, const char *path)
+{
+	_cleanup_(place_done) struct place place = { .dir = -EBADF };
+	int r = find_place(root, path, &place);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	if (unlinkat(place.dir, place.name, AT_REMOVEDIR) < 0) {
+		if (errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST ||
+		    errno == ENOTDIR)
+			return 0;
+		return -errno;
+	}
+	r = durable_sync(place.dir, root_fd(root), DURABLE_DIRECTORY);
+	return r < 0 ? r : 1;
+}
+
+int atomic_clean(const struct root *root, const char *path)
+{
+	_cleanup_(place_done) struct place place = { .dir = -EBADF };
+	_cleanup_free_ char *dir = NULL;
+	_cleanup_strv_ struct strv names = {};
+	int r = find_place(root, path, &place);
+
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	if (r < 0)
+		return r;
+	dir = place.name - 1 == place.path
+		      ? strdup("/")
+		      : str_dup_n(place.path, (size_t)(place.name - 1 - place.path));
+	if (!dir)
+		return -ENOMEM;
+	r = root_list(root, dir, &names);
+	for (size_t i = 0; r >= 0 && i < names.n; i++)
+		if (str_skip_prefix(names.items[i], ATOMIC_TEMPORARY_PREFIX) &&
+		    unlinkat(place.dir, names.items[i], 0) < 0 && errno != ENOENT)
+			r = -errno;
+	return r;
+}

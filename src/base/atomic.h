@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Replacing, creating and deleting files below a root so that a reader, a crash or a SIGKILL at
+ * any instruction sees the old bytes or the new ones and nothing between. Links are followed
+ * inside the root and the file they lead to is replaced, the link stays.
+ *
+ * Temporaries are ".memcg-policy.XXXXXX" in the same directory: no loader, shell or
+ * package tool globs a leading dot.
+ */
+
+#include "base/root.h"
+
+#define ATOMIC_TEMPORARY_PREFIX ".memcg-policy."
+/* The former bytes are kept under this name on FAT, which has no journal. */
+#define ATOMIC_FAT_COPY_SUFFIX ".memcg-bak"
+
+/* The bytes of a file. data NULL: there is no file. */
+struct content {
+	char *data;
+	size_t size;
+};
+
+enum atomic_flags {
+	/*
+	 * A boot loader reads the file: it must be on the disk itself and not in a journal,
+	 * because GRUB and the like do not replay one.
+	 */
+	ATOMIC_BOOT = 1 << 0,
+};
+
+bool content_equal(const struct content *a, const struct content *b) _pure_;
+void content_done(struct content *content);
+#define _cleanup_content_ _cleanup_(content_done)
+
+/* The file at path, or no file (also when a directory above is missing). Owned by the caller. */
+int content_read(const struct root *root, const char *path, size_t max,
+		 struct content *ret) _must_check_;
+
+/*
+ * Makes the file at path hold wanted (no data: deletes it), provided that it holds expected.
+ * Owner, mode, ACL, extended attributes and the SELinux label of an existing file are kept; mode
+ * is for a new one. 1 when it was changed, 0 when it holds wanted already (nothing is touched),
+ * -ESTALE when it holds something else than both, or a negative errno with the old file intact.
+ */
+int atomic_put(const struct root *root, const char *path, const struct content *expected,
+	       const struct content *wanted, mode_t mode, unsigned flags) _must_check_;
+
+/*
+ * Overwrites bytes in place by one write of the whole file, whose size must not change: for
+ * GRUB's environment block, whose blocks GRUB itself writes, so that it must never be renamed
+ * over. At most 4096 bytes.
+ */
+int atomic_overwrite(const struct root *root, const char *path, const struct content *expected,
+		     const struct content *wanted) _must_check_;
+
+/*
+ * Makes a directory and those above it, adding what was made to *made (outermost first) when it
+ * is not NULL. 1 when something was made.
+ */
+struct strv;
+int atomic_mkdir(const struct root *root, const char *path, mode_t mode,
+		 struct strv *made) _must_check_;
+/* Removes an empty directory; one that is not empty or not there is fine. */
+int atomic_rmdir(const struct root *root, const char *path) _must_check_;
+
+/*
+ * Removes temporaries that a killed run left beside path. Only under the lock that keeps other
+ * runs away.
+ */
+int atomic_clean(const struct root *root, const char *path) _must_check_;
