@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/xattr.h>
@@ -224,7 +225,8 @@ static int copy_metadata(int from, int to)
 	return copy_xattrs(from, to);
 }
 
-/* Writes a complete temporary: bytes, metadata of old_fd (or mode), on the disk and read back. */
+/* Writes a complete temporary: bytes, metadata of old_fd (or mode), on the disk and read back.
+ */
 static int write_temporary(int dir, const struct content *content, int old_fd, mode_t mode,
 			   char *name, size_t name_size)
 {
@@ -291,8 +293,8 @@ static int replace(const struct root *root, const struct place *place,
 	char temporary[32];
 	int r;
 
-	if (fat)
-		level = MAX(level, DURABLE_FILE_SYSTEM);
+	if (fat && level < DURABLE_FILE_SYSTEM)
+		level = DURABLE_FILE_SYSTEM;
 	r = write_temporary(place->dir, wanted, old_fd, mode, temporary, sizeof(temporary));
 	if (r < 0)
 		return r;
@@ -337,7 +339,8 @@ int atomic_put(const struct root *root, const char *path, const struct content *
 		return replace(root, &place, expected, wanted, old_fd, mode, flags);
 	if (unlinkat(place.dir, place.name, 0) < 0)
 		return -errno;
-	r = durable_sync(place.dir, root_fd(root), flags & ATOMIC_BOOT ? DURABLE_BOOT : DURABLE_DIRECTORY);
+	r = durable_sync(place.dir, root_fd(root),
+			 flags & ATOMIC_BOOT ? DURABLE_BOOT : DURABLE_DIRECTORY);
 	return r < 0 ? r : 1;
 }
 

@@ -34,15 +34,17 @@ bool content_equal(const struct content *a, const struct content *b) _pure_;
 void content_done(struct content *content);
 #define _cleanup_content_ _cleanup_(content_done)
 
-/* The file at path, or no file (also when a directory above is missing). Owned by the caller. */
+/* The file at path, or no file (also when a directory above is missing). Owned by the caller.
+ */
 int content_read(const struct root *root, const char *path, size_t max,
 		 struct content *ret) _must_check_;
 
 /*
  * Makes the file at path hold wanted (no data: deletes it), provided that it holds expected.
- * Owner, mode, ACL, extended attributes and the SELinux label of an existing file are kept; mode
- * is for a new one. 1 when it was changed, 0 when it holds wanted already (nothing is touched),
- * -ESTALE when it holds something else than both, or a negative errno with the old file intact.
+ * Owner, mode, ACL, extended attributes and the SELinux label of an existing file are kept;
+ * mode is for a new one. 1 when it was changed, 0 when it holds wanted already (nothing is
+ * touched), -ESTALE when it holds something else than both, or a negative errno with the old
+ * file intact.
  */
 int atomic_put(const struct root *root, const char *path, const struct content *expected,
 	       const struct content *wanted, mode_t mode, unsigned flags) _must_check_;

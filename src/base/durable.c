@@ -103,7 +103,8 @@ static int freeze_and_thaw(int dir_fd)
 
 int durable_sync(int dir_fd, int root_fd, enum durable_level level)
 {
-	/* a directory that cannot be fsynced (some FUSE and network file systems) says EINVAL */
+	/* a directory that cannot be fsynced (some FUSE and network file systems) says EINVAL
+	 */
 	if (fsync(dir_fd) < 0 && errno != EINVAL)
 		return -errno;
 	if (level == DURABLE_DIRECTORY)

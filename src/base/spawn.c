@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -53,12 +54,11 @@ static int mount_kernel_dirs(int root)
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		char from[8];
 		/* a link could lead out of the root */
-		int fd = openat(root, dirs[i],
-				O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
+		int fd = openat(root, dirs[i], O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC);
 
 		if (fd < 0)
 			return -errno;
-		(void)close(fd); /* was only looked at */
+		(void)close(fd);				    /* was only looked at */
 		(void)snprintf(from, sizeof(from), "/%s", dirs[i]); /* fits */
 		if (mount(from, dirs[i], NULL, MS_BIND | MS_REC, NULL) < 0)
 			return -errno;

@@ -14,7 +14,8 @@ struct root;
 enum spawn_where {
 	SPAWN_HERE,	 /* in our own root */
 	SPAWN_CHROOT,	 /* in the given root, as it is */
-	SPAWN_NAMESPACE, /* there, in a mount namespace with /dev, /proc and /sys of this system */
+	SPAWN_NAMESPACE, /* there, in a mount namespace with /dev, /proc and /sys of this system
+			  */
 };
 
 struct spawn {

@@ -8,9 +8,7 @@
  */
 
 #include "boot/changeset.h"
-#include "facts/cmdline.h"
-
-struct kernels;
+#include "facts/kernels.h"
 
 /* One thing that can be booted. */
 struct boot_entry {
@@ -62,7 +60,7 @@ enum { BOOT_MAX_ALSO = 8 };
 /* The loader of a root. All borrowed; filled by boot_probe(). */
 struct boot {
 	const struct root *root;
-	const struct kernels *kernels; /* of this root; NULL: not looked at */
+	struct kernels *kernels; /* of this root */
 	const struct boot_backend *backend;
 	const struct boot_backend *also[BOOT_MAX_ALSO];
 	size_t n_also;
@@ -116,7 +114,7 @@ struct boot_backend {
  * Finds the backend in charge; never NULL, "none" is one. name (Backend=) overrides the probe.
  * -EINVAL with an error in diag when name is none of ours.
  */
-int boot_probe(const struct root *root, const struct kernels *kernels, const char *name,
+int boot_probe(const struct root *root, struct kernels *kernels, const char *name,
 	       struct boot *ret, struct diag *diag) _must_check_;
 /* NULL when there is none of that name. */
 const struct boot_backend *boot_backend_find(const char *name) _pure_;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Every write is a changeset: file edits with the bytes they start from, and then what makes the
- * boot loader's own files follow. Planning only collects; changeset_run() records, applies,
+ * Every write is a changeset: file edits with the bytes they start from, and then what makes
+ * the boot loader's own files follow. Planning only collects; changeset_run() records, applies,
  * finishes, and puts everything back when something fails. Killed at any instruction, every
  * file holds its old or its new bytes, and the next run finishes the change or takes it back.
  */
@@ -92,8 +92,9 @@ struct changeset_task {
 	/* Called without the lock, and again under it. Never writes. */
 	int (*plan)(void *userdata, struct changeset *cs, struct diag *diag);
 	/*
-	 * Makes the loader's files follow and proves it; also called to finish a change that was
-	 * interrupted (cs then is its record). 0, or a negative errno with an error in diag.
+	 * Makes the loader's files follow and proves it; also called to finish a change that
+	 * was interrupted (cs then is its record). 0, or a negative errno with an error in
+	 * diag.
 	 */
 	int (*finish)(void *userdata, const struct changeset *cs, struct diag *diag);
 	void *userdata;

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "boot/changeset.h"
+
+#include "base/diag.h"
+#include "boot/diff.h"
+#include "boot/record.h"
+
+static const char *const want_names[_BOOT_WANT_MAX] = {
+	[BOOT_WANT_NOTHING] = "nothing",
+	[BOOT_WANT_ON] = "on",
+	[BOOT_WANT_OFF] = "off",
+};
+
+const char *boot_want_to_string(enum boot_want want)
+{
+	return want >= 0 && want < _BOOT_WANT_MAX ? want_names[want] : NULL;
+}
+
+enum boot_want boot_want_from_string(const char *s)
+{
+	for (int i = 0; i < _BOOT_WANT_MAX; i++)
+		if (streq(want_names[i], s))
+			return (enum boot_want)i;
+	return _BOOT_WANT_INVALID;
+}
+
+static void edit_done(struct edit *edit)
+{
+	free(edit->path);
+	content_done(&edit->old);
+	content_done(&edit->new);
+	*edit = (struct edit){};
+}
+
+void changeset_done(struct changeset *cs)
+{
+	for (size_t i = 0; i < cs->n; i++)
+		edit_done(&cs->edits[i]);
+	free(cs->edits);
+	for (size_t i = 0; i < cs->n_commands; i++)
+		strv_done(&cs->commands[i].argv);
+	free(cs->commands);
+	free(cs->backend);
+	free(cs->undoes);
+	strv_done(&cs->rmdirs);
+	*cs = (struct changeset){};
+}
+
+static struct edit *find_edit(const struct changeset *cs, const char *path)
+{
+	for (size_t i = 0; i < cs->n; i++)
+		if (streq(cs->edits[i].path, path))
+			return &cs->edits[i];
+	return NULL;
+}
+
+const struct edit *changeset_find(const struct changeset *cs, const char *path)
+{
+	return find_edit(cs, path);
+}
+
+static void drop_edit(struct changeset *cs, struct edit *edit)
+{
+	size_t i = (size_t)(edit - cs->edits);
+
+	edit_done(edit);
+	memmove(edit, edit + 1, (cs->n - i - 1) * sizeof(*edit));
+	cs->n--;
+}
+
+static int append_edit(struct changeset *cs, struct edit *edit)
+{
+	if (cs->n == cs->alloc) {
+		size_t alloc = cs->alloc ? cs->alloc * 2 : 4;
+		struct edit *edits = reallocarray(cs->edits, alloc, sizeof(*edits));
+
+		if (!edits)
+			return -ENOMEM;
+		cs->edits = edits;
+		cs->alloc = alloc;
+	}
+	cs->edits[cs->n++] = *edit;
+	*edit = (struct edit){};
+	return 0;
+}
+
+/* Why a file cannot be the subject of an edit, in words people understand. */
+static const char *read_error(int r)
+{
+	switch (r) {
+	case -EFBIG:
+		return "is too large for what it should be";
+	case -ENOTSUP:
+		return "is no regular file";
+	case -EISDIR:
+		return "is a directory";
+	case -ELOOP:
+		return "is a loop of links";
+	default:
+		return strerror(-r);
+	}
+}
+
+int changeset_edit(struct changeset *cs, const struct root *root, const char *path, size_t max,
+		   const char *data, size_t size, mode_t mode, unsigned flags,
+		   struct diag *diag)
+{
+	struct edit *old = find_edit(cs, path);
+	_cleanup_(edit_done) struct edit edit = { .mode = mode, .flags = flags };
+	int r;
+
+	if (old)
+		drop_edit(cs, old);
+	edit.path = strdup(path);
+	if (!edit.path)
+		return -ENOMEM;
+	r = content_read(root, path, max, &edit.old);
+	if (r < 0) {
+		if (r != -ENOMEM)
+			diag_error(diag, &(struct diag_where){ .path = path }, "%s",
+				   read_error(r));
+		return r;
+	}
+	if (data) {
+		edit.new.data = str_dup_n(data, size);
+		if (!edit.new.data)
+			return -ENOMEM;
+		edit.new.size = size;
+	}
+	if (content_equal(&edit.old, &edit.new))
+		return 0;
+	return append_edit(cs, &edit);
+}
+
+int changeset_add_command(struct changeset *cs, const char *const *argv)
+{
+	struct command command = {};
+
+	if (cs->n_commands == cs->commands_alloc) {
+		size_t alloc = cs->commands_alloc ? cs->commands_alloc * 2 : 2;
+		struct command *commands = reallocarray(cs->commands, alloc, sizeof(*commands));
+
+		if (!commands)
+			return -ENOMEM;
+		cs->commands = commands;
+		cs->commands_alloc = alloc;
+	}
+	for (; *argv; argv++)
+		strv_add(&command.argv, *argv);
+	cs->commands[cs->n_commands++] = command;
+	return strv_error(&command.argv);
+}
+
+bool changeset_is_empty(const struct changeset *cs)
+{
+	return cs->n == 0 && cs->refresh != REFRESH_RUN;
+}
+
+int changeset_diff(const struct changeset *cs, struct strbuf *ret)
+{
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct edit *e = &cs->edits[i];
+
+		diff_unified(ret, e->old.data ? e->path : NULL, e->old.data, e->old.size,
+			     e->new.data ? e->path : NULL, e->new.data, e->new.size);
+	}
+	return ret->failed ? -ENOMEM : 0;
+}
+
+/* --- running --- */
+
+static char *parent_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return str_dup_n(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* The directories that the edits will make, outermost first: recorded before they are made. */
+static int missing_dirs(const struct changeset *cs, const struct root *root, struct strv *ret)
+{
+	for (size_t i = 0; i < cs->n; i++) {
+		const char *path = cs->edits[i].path;
+
+		if (!cs->edits[i].new.data)
+			continue;
+		for (const char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+			_cleanup_free_ char *dir = str_dup_n(path, (size_t)(p - path));
+
+			if (!dir)
+				return -ENOMEM;
+			if (!root_exists(root, dir))
+				strv_add_unique(ret, dir);
+		}
+	}
+	return strv_error(ret);
+}
+
+static int apply_edit(const struct root *root, const char *path, const struct content *expected,
+		      const struct content *wanted, mode_t mode, unsigned flags)
+{
+	if (wanted->data) {
+		_cleanup_free_ char *dir = parent_of(path);
+		int r = dir ? atomic_mkdir(root, dir, 0755, NULL) : -ENOMEM;
+
+		if (r < 0)
+			return r;
+	}
+	return atomic_put(root, path, expected, wanted, mode, flags);
+}
+
+static void report_write(struct diag *diag, enum diag_level level, const char *path, int r)
+{
+	const char *hint = NULL;
+
+	if (r == -EROFS)
+		hint = "make the file system writable, then run this again";
+	else if (r == -ENOSPC || r == -EDQUOT)
+		hint = "make room, then run this again";
+	else if (r == -EPERM || r == -EACCES)
+		hint = geteuid() == 0 ? "lsattr shows whether the file is immutable"
+				      : "run this as root";
+	diag_add(diag, level, &(struct diag_where){ .path = path, .hint = hint }, "%s",
+		 r == -ESTALE ? "was changed by somebody else meanwhile" : strerror(-r));
+}
+
+static int apply(const struct root *root, const struct changeset *cs, struct diag *diag)
+{
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct edit *e = &cs->edits[i];
+		int r = apply_edit(root, e->path, &e->old, &e->new, e->mode, e->flags);
+
+		if (r < 0) {
+			report_write(diag, DIAG_ERROR, e->path, r);
+			return r;
+		}
+	}
+	for (size_t i = 0; i < cs->rmdirs.n; i++) {
+		int r = atomic_rmdir(root, cs->rmdirs.items[i]);
+
+		if (r < 0) {
+			report_write(diag, DIAG_ERROR, cs->rmdirs.items[i], r);
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* Puts the old bytes back, last edit first. A file somebody else changed is left to them. */
+static int put_back(const struct root *root, const struct changeset *cs,
+		    const struct strv *made, struct diag *diag)
+{
+	int first = 0;
+
+	for (size_t i = cs->n; i-- > 0;) {
+		const struct edit *e = &cs->edits[i];
+		int r = apply_edit(root, e->path, &e->new, &e->old, e->mode, e->flags);
+
+		if (r == -ESTALE)
+			diag_warning(diag, &(struct diag_where){ .path = e->path },
+				     "was changed by somebody else meanwhile, leaving it as "
+				     "it is");
+		else if (r < 0) {
+			report_write(diag, DIAG_ERROR, e->path, r);
+			first = first < 0 ? first : r;
+		}
+	}
+	for (size_t i = made->n; i-- > 0;)
+		IGNORE(atomic_rmdir(root,
+				    made->items[i])); /* an empty directory does no harm */
+	return first;
+}
+
+/* After a failure (with an error in diag): everything as it was, and says so. Returns cause. */
+static int roll_back(const struct root *root, const struct changeset *cs,
+		     const struct strv *made, int cause, struct diag *diag)
+{
+	int r = put_back(root, cs, made, diag);
+
+	if (r >= 0)
+		r = record_forget(root);
+	if (r < 0)
+		diag_error(diag,
+			   &(struct diag_where){
+				   .path = RECORD_PENDING,
+				   .hint = "when the cause is gone: memcg-policy apply",
+			   },
+			   "the change could not be put back wholly (%s); the next run will "
+			   "go on with that",
+			   strerror(-r));
+	else if (cs->n > 0)
+		diag_notice(diag, NULL, "all files were put back as they were");
+	return cause;
+}
+
+static bool all_new(const struct root *root, const struct changeset *cs)
+{
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct edit *e = &cs->edits[i];
+		_cleanup_content_ struct content now = {};
+
+		if (content_read(root, e->path, MAX(e->old.size, e->new.size) + 1, &now) < 0 ||
+		    !content_equal(&now, &e->new))
+			return false;
+	}
+	return true;
+}
+
+/* Finishes or takes back what a killed run left behind. Under the lock. */
+static int recover(const struct changeset_task *task, struct diag *diag)
+{
+	_cleanup_record_ struct record record = {};
+	int r = record_load_pending(task->root, &record, diag);
+
+	if (r <= 0)
+		return r;
+	for (size_t i = 0; i < record.changes.n; i++)
+		IGNORE(atomic_clean(task->root, record.changes.edits[i].path)); /* tidiness */
+	if (!all_new(task->root, &record.changes)) {
+		r = roll_back(task->root, &record.changes, &record.made, 0, diag);
+		if (r >= 0 && !record_is_pending(task->root))
+			diag_notice(diag, NULL,
+				    "an interrupted change (%s) was taken back first",
+				    record.verb);
+		return record_is_pending(task->root) ? -EIO : 0;
+	}
+	r = record.changes.refresh == REFRESH_RUN
+		    ? task->finish(task->userdata, &record.changes, diag)
+		    : 0;
+	if (r < 0)
+		return roll_back(task->root, &record.changes, &record.made, r, diag);
+	r = record_commit(task->root);
+	if (r < 0) {
+		report_write(diag, DIAG_ERROR, RECORD_PENDING, r);
+		return r;
+	}
+	diag_notice(diag, NULL, "an interrupted change (%s) was finished first", record.verb);
+	return 0;
+}
+
+static int run_locked(const struct changeset_task *task, struct changeset *cs,
+		      struct diag *diag)
+{
+	_cleanup_strv_ struct strv made = {};
+	int r;
+
+	r = missing_dirs(cs, task->root, &made);
+	if (r < 0)
+		return r;
+	IGNORE(atomic_clean(task->root, RECORD_PENDING)); /* tidiness */
+	r = record_begin(task->root, cs, task->verb, &made);
+	if (r < 0) {
+		report_write(diag, DIAG_ERROR, RECORD_PENDING, r);
+		return r;
+	}
+	r = apply(task->root, cs, diag);
+	if (r >= 0 && cs->refresh == REFRESH_RUN)
+		r = task->finish(task->userdata, cs, diag);
+	if (r < 0)
+		return roll_back(task->root, cs, &made, r, diag);
+	r = record_commit(task->root);
+	if (r < 0) {
+		report_write(diag, DIAG_ERROR, RECORD_PENDING, r);
+		return r; /* everything is done; the next run commits it */
+	}
+	return CHANGESET_CHANGED;
+}
+
+int changeset_run(const struct changeset_task *task, struct changeset *ret_plan,
+		  struct diag *diag)
+{
+	_cleanup_fd_ int lock = -EBADF;
+	bool pending = record_is_pending(task->root);
+	int r;
+
+	if (!pending || task->dry_run) {
+		_cleanup_diag_ struct diag first = {};
+
+		if (pending)
+			diag_notice(diag, &(struct diag_where){ .path = RECORD_PENDING },
+				    "a change was interrupted; it would be finished or taken "
+				    "back first");
+		r = task->plan(task->userdata, ret_plan, &first);
+		if (r < 0 || task->dry_run || changeset_is_empty(ret_plan)) {
+			diag_move(diag, &first);
+			if (r < 0)
+				return r;
+			return changeset_is_empty(ret_plan) ? CHANGESET_UNCHANGED
+							    : CHANGESET_WOULD_CHANGE;
+		}
+		changeset_done(ret_plan); /* what counts is the plan made under the lock */
+	}
+	r = record_lock(task->root, &lock, diag);
+	if (r >= 0)
+		r = recover(task, diag);
+	if (r >= 0)
+		r = task->plan(task->userdata, ret_plan, diag);
+	if (r < 0)
+		return r;
+	if (changeset_is_empty(ret_plan))
+		return CHANGESET_UNCHANGED;
+	return run_locked(task, ret_plan, diag);
+}
