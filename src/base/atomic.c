@@ -8,9 +8,13 @@
 #include <linux/limits.h>
 #include <stdio.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 
 enum { OVERWRITE_MAX = 4096 };
+
+/* linux/fs.h; its C library function is glibc's only */
+#define RENAME_NO_REPLACE 1U
 
 bool content_equal(const struct content *a, const struct content *b)
 {
@@ -252,7 +256,7 @@ static int write_temporary(int dir, const struct content *content, int old_fd, m
 static int move_into_place(int dir, const char *from, const char *to, bool create)
 {
 	if (create) {
-		if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
+		if (syscall(SYS_renameat2, dir, from, dir, to, RENAME_NO_REPLACE) == 0)
 			return 0;
 		if (errno == EEXIST)
 			return -ESTALE;
