@@ -4,7 +4,8 @@
 #include "base/str.h"
 
 /* The line that starts at offset: [*start, *end) without its line end; returns the next one. */
-static size_t next_line(const char *text, size_t size, size_t offset, size_t *start, size_t *end)
+static size_t next_line(const char *text, size_t size, size_t offset, size_t *start,
+			size_t *end)
 {
 	const char *eol = memchr(text + offset, '\n', size - offset);
 	size_t stop = eol ? (size_t)(eol - text) : size;
@@ -207,7 +208,8 @@ static int take_line(struct extlinux_reader *reader, const char *text, size_t at
 	if (takes(text, end, "append", &at))
 		return take_append(reader, text, at, end, line);
 	if (takes(text, end, "default", &at) || takes(text, end, "ontimeout", &at))
-		return reader->default_name ? 0 : set_text(&reader->default_name, text, at, end);
+		return reader->default_name ? 0
+					    : set_text(&reader->default_name, text, at, end);
 	if (takes(text, end, "include", &at))
 		reader->extlinux->includes = true;
 	if (!label)

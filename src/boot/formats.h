@@ -28,8 +28,7 @@ int format_find_all_lines(const char *text, size_t size, const char *path, struc
 int format_find_extraargs(const char *text, size_t size, const char *path, struct lines *ret,
 			  struct diag *diag);
 /* The value of the last line of that name, a piece of the text: false when there is none. */
-bool format_env_value(const char *text, size_t size, const char *name,
-		      struct line_piece *ret);
+bool format_env_value(const char *text, size_t size, const char *name, struct line_piece *ret);
 
 /*
  * extlinux.conf and syslinux.cfg: a group for each APPEND, in the order of the file. Keywords
@@ -41,8 +40,8 @@ int format_find_append(const char *text, size_t size, const char *path, struct l
 /* One LABEL of such a file. Strings are owned. */
 struct extlinux_label {
 	char *name;
-	char *title;  /* MENU LABEL, or NULL */
-	char *kernel; /* LINUX or KERNEL, or NULL */
+	char *title;   /* MENU LABEL, or NULL */
+	char *kernel;  /* LINUX or KERNEL, or NULL */
 	ssize_t group; /* of its command line; -1: none */
 	unsigned line;
 	bool is_default;

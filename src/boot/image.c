@@ -11,12 +11,14 @@ static uint16_t le16(const unsigned char *p)
 
 static uint32_t le32(const unsigned char *p)
 {
-	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+	       (uint32_t)p[3] << 24;
 }
 
 static uint32_t be32(const unsigned char *p)
 {
-	return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
+	return (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 |
+	       (uint32_t)p[0] << 24;
 }
 
 /* --- PE --- */
@@ -27,8 +29,7 @@ static int read_at(int fd, void *buf, size_t size, uint64_t offset)
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t n = pread(fd, (char *)buf + done, size - done,
-				  (off_t)(offset + done));
+		ssize_t n = pread(fd, (char *)buf + done, size - done, (off_t)(offset + done));
 
 		if (n < 0 && errno != EINTR)
 			return -errno;
@@ -40,8 +41,7 @@ static int read_at(int fd, void *buf, size_t size, uint64_t offset)
 	return 0;
 }
 
-int image_pe_section(const struct root *root, const char *path, const char *section,
-		     char **ret)
+int image_pe_section(const struct root *root, const char *path, const char *section, char **ret)
 {
 	unsigned char dos[64], coff[24], header[40];
 	_cleanup_free_ char *text = NULL;
@@ -92,7 +92,14 @@ int image_pe_section(const struct root *root, const char *path, const char *sect
 
 /* --- device tree (devicetree specification, chapter 5) --- */
 
-enum { FDT_MAGIC = (int)0xd00dfeed, FDT_BEGIN = 1, FDT_END_NODE, FDT_PROP, FDT_NOP, FDT_END = 9 };
+enum {
+	FDT_MAGIC = (int)0xd00dfeed,
+	FDT_BEGIN = 1,
+	FDT_END_NODE,
+	FDT_PROP,
+	FDT_NOP,
+	FDT_END = 9
+};
 
 struct fdt {
 	const unsigned char *data;

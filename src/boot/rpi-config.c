@@ -33,11 +33,16 @@ static enum filter_kind filter_kind(const char *filter, size_t size)
 		const char *prefix;
 		enum filter_kind kind;
 	} kinds[] = {
-		{ "none", FILTER_NONE },	   { "tryboot", FILTER_TRYBOOT },
-		{ "board-type=", FILTER_BOARD },   { "EDID=", FILTER_EDID },
-		{ "0x", FILTER_SERIAL },	   { "gpio", FILTER_GPIO },
-		{ "partition=", FILTER_PARTITION }, { "boot_partition=", FILTER_PARTITION },
-		{ "pi", FILTER_MODEL },		   { "cm", FILTER_MODEL },
+		{ "none", FILTER_NONE },
+		{ "tryboot", FILTER_TRYBOOT },
+		{ "board-type=", FILTER_BOARD },
+		{ "EDID=", FILTER_EDID },
+		{ "0x", FILTER_SERIAL },
+		{ "gpio", FILTER_GPIO },
+		{ "partition=", FILTER_PARTITION },
+		{ "boot_partition=", FILTER_PARTITION },
+		{ "pi", FILTER_MODEL },
+		{ "cm", FILTER_MODEL },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -71,14 +76,15 @@ static const struct {
 static int model_holds(const char *filter, size_t size, const char *model)
 {
 	/* filters that every firmware of the listed boards knows */
-	static const char *const known[] = { "pi0", "pi0w", "pi02", "pi1", "pi2", "pi3",
-					     "pi3+", "pi4", "pi400", "pi5", "pi500",
-					     "cm4", "cm4s", "cm5" };
+	static const char *const known[] = { "pi0",   "pi0w", "pi02", "pi1",   "pi2",
+					     "pi3",   "pi3+", "pi4",  "pi400", "pi5",
+					     "pi500", "cm4",  "cm4s", "cm5" };
 	const char *filters = NULL;
 	bool is_known = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		is_known |= strlen(known[i]) == size && strncasecmp(known[i], filter, size) == 0;
+		is_known |=
+			strlen(known[i]) == size && strncasecmp(known[i], filter, size) == 0;
 	for (size_t i = 0; model && !filters && i < ARRAY_SIZE(models); i++)
 		if (str_skip_prefix(model, models[i].model))
 			filters = models[i].filters;
@@ -206,8 +212,8 @@ static int take_include(struct reader *reader, const char *name, size_t size)
 static int take_line(struct reader *reader, const char *line, size_t size, const char *path,
 		     unsigned number)
 {
-	while (size > 0 && (line[size - 1] == ' ' || line[size - 1] == '\t' ||
-			    line[size - 1] == '\r'))
+	while (size > 0 &&
+	       (line[size - 1] == ' ' || line[size - 1] == '\t' || line[size - 1] == '\r'))
 		size--;
 	while (size > 0 && (*line == ' ' || *line == '\t'))
 		line++, size--;
@@ -232,8 +238,7 @@ static int take_line(struct reader *reader, const char *line, size_t size, const
 	return take_setting(reader, line, size, path, number);
 }
 
-static int say_why(struct rpi_config *config, const char *path, unsigned line,
-		   const char *why)
+static int say_why(struct rpi_config *config, const char *path, unsigned line, const char *why)
 {
 	free(config->why);
 	free(config->why_path);
@@ -301,8 +306,8 @@ static int any_matches(const struct root *root, const char *dir, const char *pre
 }
 
 /*
- * The firmware drops an os_prefix where it does not find the kernel and a device tree: 1 used, 0
- * dropped, -EUNATCH when only one of the two is there.
+ * The firmware drops an os_prefix where it does not find the kernel and a device tree: 1 used,
+ * 0 dropped, -EUNATCH when only one of the two is there.
  */
 static int prefix_counts(const struct root *root, const char *dir,
 			 const struct rpi_config *config)

@@ -86,7 +86,8 @@ static void test_pe(void **state _unused_)
 			if (r != -EBADMSG && !(r == 0 && cases[i].vsize == 0))
 				fail_msg("%zu bytes: %d", n, r);
 		}
-		assert_int_equal(image_pe_section(tree.root, "/a.efi", ".linux", &got), -ENOENT);
+		assert_int_equal(image_pe_section(tree.root, "/a.efi", ".linux", &got),
+				 -ENOENT);
 		tree_done(&tree);
 	}
 }
@@ -161,9 +162,10 @@ static void test_variable(void **state _unused_)
 	struct tree tree;
 
 	tree_init(&tree, ROOT_SNAPSHOT);
-	tree_write_n(&tree,
-		     "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
-		     value, sizeof(value) - 1);
+	tree_write_n(
+		&tree,
+		"/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f",
+		value, sizeof(value) - 1);
 	assert_int_equal(image_loader_variable(tree.root, "LoaderInfo", &got), 0);
 	assert_string_equal(got, "sd-\xc3\xa9\xe2\x98\xa0\xef\xbf\xbd");
 	assert_int_equal(image_loader_variable(tree.root, "StubInfo", &got), -ENOENT);

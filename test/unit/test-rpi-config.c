@@ -36,8 +36,8 @@ static void test_filters(void **state _unused_)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		if (rpi_filter_holds(cases[i].filter, strlen(cases[i].filter), cases[i].model) !=
-		    cases[i].want)
+		if (rpi_filter_holds(cases[i].filter, strlen(cases[i].filter),
+				     cases[i].model) != cases[i].want)
 			fail_msg("[%s] on %s", cases[i].filter, cases[i].model);
 }
 
@@ -105,8 +105,8 @@ static void test_config(void **state _unused_)
 		tree_write(&tree, "/boot/firmware/loop.txt", "include loop.txt\n");
 		r = rpi_config_load(tree.root, "/boot/firmware", cases[i].model, &config);
 		if (cases[i].want)
-			assert_int_equal(
-				str_printf(&want, "/boot/firmware/%s", cases[i].want), 0);
+			assert_int_equal(str_printf(&want, "/boot/firmware/%s", cases[i].want),
+					 0);
 		if (!streq_ptr(config.cmdline_path, want))
 			fail_msg("case %zu: %s, not %s", i, config.cmdline_path, want);
 		assert_int_equal(r < 0, strstr(cases[i].text, "loop") != NULL);
