@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# packaging/deb/build.sh [OUTDIR]: builds source and binary packages in a scratch copy of the tree,
+# the same bytes each time. DEB_BUILD_OPTIONS means what Debian policy says.
+set -eu
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "${1:-.}"
+out=$(cd "${1:-.}" && pwd)
+version=$(sed -n "s/^    version: '\(.*\)',$/\1/p" "$top/meson.build")
+packaged=$(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' "$top/packaging/deb/changelog")
+if [ "$version" != "$packaged" ]; then
+	echo "packaging/deb/changelog is for version $packaged, meson.build says $version" >&2
+	exit 1
+fi
+SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l "$top/packaging/deb/changelog" -S Timestamp)
+export SOURCE_DATE_EPOCH
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+name=memcg-policy-$version
+cd "$top"
+if git rev-parse --git-dir > /dev/null 2>&1; then
+	git ls-files -z --cached --others --exclude-standard
+else # a tarball
+	find . \( -path "./build*" -o -name .git -o -name __pycache__ \) -prune -o ! -type d -print0
+fi > "$scratch/files"
+tar --null -T "$scratch/files" --ignore-failed-read --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
+	--owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --pax-option=delete=atime,delete=ctime \
+	--transform="s|^\(\./\)\{0,1\}|$name/|S" -cf "$scratch/orig.tar"
+xz -T1 "$scratch/orig.tar"
+mv "$scratch/orig.tar.xz" "$scratch/memcg-policy_$version.orig.tar.xz"
+
+cd "$scratch"
+tar -xf "memcg-policy_$version.orig.tar.xz"
+cd "$name"
+cp -R packaging/deb debian
+dpkg-buildpackage --no-sign
+cd ..
+cp memcg-policy*_* "$out"
