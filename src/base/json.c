@@ -124,6 +124,30 @@ void json_add(struct json *object, const char *key, struct json *value)
 	add(object, key, unwrap(value), value);
 }
 
+static int print_text(json_object *object, struct printbuf *buf, int level _unused_,
+		      int flags _unused_)
+{
+	const char *text = json_object_get_userdata(object);
+
+	return printbuf_memappend(buf, text, (int)strlen(text));
+}
+
+static void free_text(json_object *object _unused_, void *text)
+{
+	free(text);
+}
+
+void json_add_text_take(struct json *object, const char *key, char *text)
+{
+	json_object *value = text && strlen(text) < INT_MAX ? json_object_new_object() : NULL;
+
+	if (value)
+		json_object_set_serializer(value, print_text, text, free_text);
+	else
+		free(text);
+	add(object, key, value, value);
+}
+
 void json_append_string(struct json *array, const char *value)
 {
 	json_object *string = new_string(value, strlen(value));

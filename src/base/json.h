@@ -24,6 +24,11 @@ void json_add_bool(struct json *object, const char *key, bool value);
 void json_add_null(struct json *object, const char *key);
 /* Takes value over; NULL is what json_new_object() returns when out of memory, not null. */
 void json_add(struct json *object, const char *key, struct json *value);
+/*
+ * Adds a value that is JSON text already: for long tables, where an object per number would
+ * cost a hundred times its size. text is taken over; NULL is out of memory.
+ */
+void json_add_text_take(struct json *object, const char *key, char *text);
 /* Each appends to an array. */
 void json_append_string(struct json *array, const char *value);
 void json_append_double(struct json *array, double value);

@@ -10,7 +10,8 @@
 
 enum { OPERATIONS = 16 }; /* of a loop */
 
-static int open_loop(const struct workload_env *env _unused_, struct sample *sample)
+static int open_loop(const struct workload_case *c _unused_,
+		     const struct workload_env *env _unused_, struct sample *sample)
 {
 	for (int i = 0; i < OPERATIONS; i++) {
 		int fd = open("/proc/version", O_RDONLY | O_CLOEXEC);
@@ -37,7 +38,8 @@ const struct workload workload_kmem_open = {
 	.run = run_open,
 };
 
-static int pipe_loop(const struct workload_env *env _unused_, struct sample *sample)
+static int pipe_loop(const struct workload_case *c _unused_,
+		     const struct workload_env *env _unused_, struct sample *sample)
 {
 	for (int i = 0; i < OPERATIONS; i++) {
 		int fds[2];
@@ -64,7 +66,8 @@ const struct workload workload_kmem_pipe = {
 	.run = run_pipe,
 };
 
-static int fork_loop(const struct workload_env *env _unused_, struct sample *sample)
+static int fork_loop(const struct workload_case *c _unused_,
+		     const struct workload_env *env _unused_, struct sample *sample)
 {
 	pid_t pid = fork();
 	int status;

@@ -15,6 +15,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+enum { WARM_BYTES = 1 << 20 };
+
 /* In memory that all clients share. */
 struct large {
 	pthread_barrier_t barrier;
@@ -53,7 +55,7 @@ static void run_client(const struct task *task)
 
 	/* fills the charge cache of this CPU */
 	if (r >= 0)
-		r = workload_map_loop(task->env, WORKLOAD_CHUNK_BYTES, PROT_READ | PROT_WRITE,
+		r = workload_map_loop(task->env, WARM_BYTES, PROT_READ | PROT_WRITE,
 				      MAP_PRIVATE | MAP_ANONYMOUS, -1, &warm);
 	counters_open(&counters, task->pmu);
 	own->error = r;
@@ -211,7 +213,8 @@ const struct workload workload_anon_large = {
 	.name = "anon-large",
 	.unit = "page",
 	.help = "one large region (at most 128 MiB), touched by 1..N processes at once",
-	.bytes = WORKLOAD_LARGE_BYTES,
+	.region = 128 << 20,
+	.least_region = 16 << 20,
 	.has_phases = true,
 	.has_clients = true,
 	.faults = FAULTS_EACH,
@@ -228,7 +231,8 @@ const struct workload workload_anon_large_threads = {
 	.name = "anon-large-threads",
 	.unit = "page",
 	.help = "the same by 1..N threads of one process",
-	.bytes = WORKLOAD_LARGE_BYTES,
+	.region = 128 << 20,
+	.least_region = 16 << 20,
 	.has_phases = true,
 	.has_clients = true,
 	.faults = FAULTS_EACH,

@@ -8,9 +8,10 @@
 
 /* The loop of the oldest measurements of memcg: small enough to be charged and uncharged all
  * the time, large enough for the page walk to matter. */
-static int anon_loop(const struct workload_env *env, struct sample *sample)
+static int anon_loop(const struct workload_case *c, const struct workload_env *env,
+		     struct sample *sample)
 {
-	return workload_map_loop(env, WORKLOAD_CHUNK_BYTES, PROT_READ | PROT_WRITE,
+	return workload_map_loop(env, c->bytes, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, sample);
 }
 
@@ -24,16 +25,17 @@ const struct workload workload_anon = {
 	.name = "anon",
 	.unit = "page",
 	.help = "map 1 MiB of anonymous memory, write each page, unmap",
-	.bytes = WORKLOAD_CHUNK_BYTES,
+	.region = 1 << 20,
+	.least_region = 1 << 20,
 	.has_phases = true,
 	.faults = FAULTS_EACH,
 	.run = run_anon,
 };
 
-static int file_read_loop(const struct workload_env *env, struct sample *sample)
+static int file_read_loop(const struct workload_case *c, const struct workload_env *env,
+			  struct sample *sample)
 {
-	return workload_map_loop(env, WORKLOAD_FILE_BYTES, PROT_READ, MAP_SHARED, env->file_fd,
-				 sample);
+	return workload_map_loop(env, c->bytes, PROT_READ, MAP_SHARED, env->file_fd, sample);
 }
 
 static int run_file_read(const struct workload_case *c, const struct workload_env *env,
@@ -46,15 +48,19 @@ const struct workload workload_file_read = {
 	.name = "file-read",
 	.unit = "page",
 	.help = "map 32 MiB of page cache, read each page, unmap; a fault maps several pages",
+	.region = WORKLOAD_FILE_BYTES,
+	.least_region = 4 << 20,
+	.is_shared = true,
 	.has_phases = true,
 	.has_file = true,
 	.faults = FAULTS_AROUND,
 	.run = run_file_read,
 };
 
-static int file_write_loop(const struct workload_env *env, struct sample *sample)
+static int file_write_loop(const struct workload_case *c, const struct workload_env *env,
+			   struct sample *sample)
 {
-	return workload_map_loop(env, WORKLOAD_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+	return workload_map_loop(env, c->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 				 env->file_fd, sample);
 }
 
@@ -68,15 +74,19 @@ const struct workload workload_file_write = {
 	.name = "file-write",
 	.unit = "page",
 	.help = "the same, written: one fault a page",
+	.region = WORKLOAD_FILE_BYTES,
+	.least_region = 4 << 20,
+	.is_shared = true,
 	.has_phases = true,
 	.has_file = true,
 	.faults = FAULTS_EACH,
 	.run = run_file_write,
 };
 
-static int cow_loop(const struct workload_env *env, struct sample *sample)
+static int cow_loop(const struct workload_case *c, const struct workload_env *env,
+		    struct sample *sample)
 {
-	return workload_map_loop(env, WORKLOAD_COW_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+	return workload_map_loop(env, c->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
 				 env->file_fd, sample);
 }
 
@@ -90,30 +100,32 @@ const struct workload workload_cow = {
 	.name = "cow",
 	.unit = "page",
 	.help = "map 4 MiB of page cache privately, write each page: a copy of each",
-	.bytes = WORKLOAD_COW_BYTES,
+	.region = 4 << 20,
+	.least_region = 4 << 20,
 	.has_phases = true,
 	.has_file = true,
 	.faults = FAULTS_EACH,
 	.run = run_cow,
 };
 
-static int brk_loop(const struct workload_env *env, struct sample *sample)
+static int brk_loop(const struct workload_case *c, const struct workload_env *env,
+		    struct sample *sample)
 {
 	uint64_t start = counters_wall_ns(), grown, touched;
-	volatile char *heap = sbrk(WORKLOAD_CHUNK_BYTES);
+	volatile char *heap = sbrk((intptr_t)c->bytes);
 
 	if (heap == (void *)-1)
 		return -errno;
 	grown = counters_wall_ns();
-	for (size_t i = 0; i < WORKLOAD_CHUNK_BYTES; i += env->page_size)
+	for (size_t i = 0; i < c->bytes; i += env->page_size)
 		heap[i] = 1;
 	touched = counters_wall_ns();
-	if (sbrk(-WORKLOAD_CHUNK_BYTES) == (void *)-1)
+	if (sbrk(-(intptr_t)c->bytes) == (void *)-1)
 		return -errno;
 	sample->phase_ns[PHASE_MAP] += grown - start;
 	sample->phase_ns[PHASE_TOUCH] += touched - grown;
 	sample->phase_ns[PHASE_UNMAP] += counters_wall_ns() - touched;
-	sample->units += WORKLOAD_CHUNK_BYTES / env->page_size;
+	sample->units += c->bytes / env->page_size;
 	return 0;
 }
 
@@ -127,7 +139,8 @@ const struct workload workload_brk = {
 	.name = "brk",
 	.unit = "page",
 	.help = "grow the heap by 1 MiB, write each page, shrink it",
-	.bytes = WORKLOAD_CHUNK_BYTES,
+	.region = 1 << 20,
+	.least_region = 1 << 20,
 	.has_phases = true,
 	.faults = FAULTS_EACH,
 	.run = run_brk,

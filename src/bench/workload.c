@@ -102,7 +102,8 @@ int workload_pin(const struct workload_env *env, unsigned client)
 }
 
 int workload_run_loops(const struct workload_case *c, const struct workload_env *env,
-		       int (*loop)(const struct workload_env *env, struct sample *sample),
+		       int (*loop)(const struct workload_case *c,
+				   const struct workload_env *env, struct sample *sample),
 		       struct sample *ret)
 {
 	struct counters counters;
@@ -111,7 +112,7 @@ int workload_run_loops(const struct workload_case *c, const struct workload_env 
 	counters_open(&counters, env->pmu && !c->workload->no_pmu);
 	counters_start(&counters);
 	for (uint64_t i = 0; i < c->loops && r >= 0; i++)
-		r = loop(env, ret);
+		r = loop(c, env, ret);
 	counters_stop(&counters, &ret->counts);
 	counters_close(&counters);
 	return r;

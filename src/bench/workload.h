@@ -12,12 +12,7 @@
 #include <sys/types.h>
 
 enum {
-	WORKLOAD_FILE_BYTES = 32 << 20,
-	WORKLOAD_CHUNK_BYTES = 1 << 20, /* anon, brk: one loop */
-	WORKLOAD_COW_BYTES = 4 << 20,	/* cow: one loop */
-	WORKLOAD_LARGE_BYTES = 128
-			       << 20, /* anon-large at most; smaller where faults are slow */
-	WORKLOAD_LARGE_LEAST = 16 << 20,
+	WORKLOAD_FILE_BYTES = 32 << 20, /* of the file of the file workloads */
 	WORKLOAD_MAX_CLIENTS = 128,
 };
 
@@ -65,7 +60,7 @@ struct workload_case {
 	const struct workload *workload;
 	unsigned clients;
 	uint64_t loops;	 /* of a sample */
-	uint64_t bytes;	 /* of the region (anon-large) */
+	uint64_t bytes;	 /* of the region */
 	uint64_t faults; /* expected of a sample (FAULTS_AROUND) */
 };
 
@@ -83,7 +78,9 @@ struct workload {
 	const char *group; /* also selects it, or NULL */
 	const char *unit;  /* singular */
 	const char *help;
-	uint64_t bytes; /* in use at once, the file not counted */
+	/* mapped at once: as much as possible, less where faults are slow; 0: nothing */
+	uint64_t region, least_region;
+	bool is_shared; /* the region's pages are the file's own: no memory beyond it */
 	bool has_phases;
 	bool has_clients; /* runs with 1..N; the others have one */
 	bool has_file;
@@ -122,7 +119,8 @@ void sample_check(const struct workload_case *c, const struct workload_env *env,
 
 /* Runs loop() c->loops times between two readings. loop() adds to phase_ns and units. */
 int workload_run_loops(const struct workload_case *c, const struct workload_env *env,
-		       int (*loop)(const struct workload_env *env, struct sample *sample),
+		       int (*loop)(const struct workload_case *c,
+				   const struct workload_env *env, struct sample *sample),
 		       struct sample *ret);
 /* Maps size bytes, touches every page, unmaps; times the three apart. */
 int workload_map_loop(const struct workload_env *env, size_t size, int prot, int flags, int fd,

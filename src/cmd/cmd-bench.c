@@ -1,7 +1,383 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cmd/cmd.h"
 
-int cmd_bench(const struct cmd *cmd _unused_)
+/* bench run, env, list, report, compare, plot. */
+
+#include "base/diag.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "bench/arms.h"
+#include "bench/env.h"
+#include "bench/plan.h"
+#include "bench/result.h"
+#include "bench/run.h"
+#include "bench/summary.h"
+#include "cmd/bench-report.h"
+#include "cmd/cmd.h"
+#include "facts/facts.h"
+#include "needs/needs.h"
+#include "ui/output.h"
+#include "ui/progress.h"
+#include "ui/table.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* Prints what went wrong; the exit status is usage for a value that was not understood. */
+static int give_up(const struct cmd *cmd, struct diag *diag, int error)
 {
-	return -ENOSYS;
+	if (diag_count(diag, DIAG_ERROR) == 0)
+		return error;
+	output_error(cmd->args, cmd->term, diag, strerror(-error));
+	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* --- files --- */
+
+/* Opens a file the user named for writing, or standard output for "-". */
+static int open_output(const char *path, FILE **ret, struct diag *diag)
+{
+	FILE *f = streq(path, "-") ? stdout : fopen(path, "we");
+
+	if (!f) {
+		int r = -errno;
+
+		diag_error(diag, &(struct diag_where){ .path = path }, "%s", strerror(-r));
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+static int close_output(const char *path, FILE *f, struct diag *diag)
+{
+	bool bad = ferror(f) != 0;
+
+	if (f == stdout ? fflush(f) == EOF : fclose(f) == EOF)
+		bad = true;
+	if (!bad)
+		return 0;
+	diag_error(diag, &(struct diag_where){ .path = path }, "cannot be written: %s",
+		   strerror(errno));
+	return -EIO;
+}
+
+/* A result is dear: the files are opened before it is measured. */
+struct outputs {
+	FILE *json, *csv;
+};
+
+static int open_outputs(const struct args *args, struct outputs *ret, struct diag *diag)
+{
+	int r = args->output ? open_output(args->output, &ret->json, diag) : 0;
+
+	return r < 0 || !args->csv ? r : open_output(args->csv, &ret->csv, diag);
+}
+
+static int write_outputs(const struct args *args, struct outputs *outputs,
+			 const struct result *result, const struct json *document,
+			 struct diag *diag)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = 0;
+
+	if (outputs->json) {
+		r = json_print(document, false, &text);
+		if (r < 0)
+			return r;
+		fprintf(outputs->json, "%s\n", text);
+		r = close_output(args->output, outputs->json, diag);
+	}
+	if (outputs->csv && r >= 0) {
+		r = result_print_csv(result, outputs->csv);
+		if (r >= 0)
+			r = close_output(args->csv, outputs->csv, diag);
+	}
+	return r;
+}
+
+/* --- run --- */
+
+static void show_progress(void *data, const struct run_progress *progress)
+{
+	static const char *const names[] = {
+		[RUN_WATCHING] = "watching",
+		[RUN_CALIBRATING] = "calibrating",
+		[RUN_MEASURING] = "measuring",
+	};
+
+	progress_show(data, names[progress->stage], progress->done, progress->left_s);
+}
+
+static void announce(const struct cmd *cmd, const struct plan *plan)
+{
+	if (cmd->args->quiet)
+		return;
+	fprintf(stderr, "memcg-policy: measuring %zu workloads with up to %.0f MiB of memory",
+		plan->n_cases, (double)plan->bytes / 0x1p20);
+	if (plan->fixed_rounds)
+		fprintf(stderr, ", %u rounds", plan->rounds);
+	else
+		fprintf(stderr, ", about %.0f s",
+			(double)(plan->budget_ns + plan->watch_ns) / 1e9);
+	fputs("; Ctrl-C ends it\n", stderr);
+}
+
+/* Text or JSON; the files are written already. */
+static int show_result(const struct cmd *cmd, const struct result *result,
+		       const struct summary *summary, const struct needs *needs,
+		       const struct json *document)
+{
+	int r = cmd->args->json == JSON_OFF ? bench_report_run(cmd, result, summary, needs)
+					    : output_json(cmd->args, document);
+
+	if (r < 0)
+		return r;
+	return summary_is_noisy(summary) ? EXIT_NOISY : EXIT_OK;
+}
+
+static int finish_run(const struct cmd *cmd, const struct result *result,
+		      struct outputs *outputs, struct diag *diag)
+{
+	_cleanup_summary_ struct summary summary = {};
+	_cleanup_json_ struct json *document = NULL;
+	_cleanup_needs_ struct needs needs = {};
+	_cleanup_diag_ struct diag ignored = {}; /* "needs" prints these */
+	int r = needs_find(cmd->root, &needs, &ignored);
+
+	if (r >= 0)
+		r = summary_make(result, &summary);
+	if (r < 0)
+		return r;
+	if (outputs->json || cmd->args->json != JSON_OFF) {
+		document = bench_report_json(result, &summary, &needs);
+		if (!document)
+			return -ENOMEM;
+	}
+	r = write_outputs(cmd->args, outputs, result, document, diag);
+	if (r < 0)
+		return r;
+	return show_result(cmd, result, &summary, &needs, document);
+}
+
+static int run(const struct cmd *cmd, const struct running *running, struct diag *diag)
+{
+	const struct args *args = cmd->args;
+	const struct plan_request request = {
+		.preset = args->quick	   ? PLAN_QUICK
+			  : args->thorough ? PLAN_THOROUGH
+					   : PLAN_STANDARD,
+		.workload = args->workload,
+		.clients = args->clients,
+		.rounds = args->rounds,
+		.seed = args->seed,
+		.cpus = args->cpus,
+		.target = args->target,
+		.max_time = args->max_time,
+		.watch = args->watch,
+		.dir = args->dir,
+	};
+	const struct arms_request where = { args->where, args->no_cgroup };
+	_cleanup_plan_ struct plan plan = {};
+	_cleanup_result_ struct result result = {};
+	struct outputs outputs = {};
+	struct progress progress;
+	const struct run_hooks hooks = { show_progress, &progress };
+	int interrupted, r = plan_make(cmd->root, &request, &plan, diag);
+
+	if (r >= 0)
+		r = open_outputs(args, &outputs, diag);
+	if (r < 0)
+		return r;
+	announce(cmd, &plan);
+	progress_init(&progress, args);
+	r = run_plan(cmd->root, running, &plan, &where, args->label, &hooks, &result,
+		     &interrupted, diag);
+	progress_clear(&progress);
+	if (r == -EINTR)
+		diag_error(diag, &(struct diag_where){},
+			   "ended by a signal (%s); nothing was measured to the end, and the "
+			   "cgroups are removed",
+			   strsignal(interrupted));
+	return r < 0 ? r : finish_run(cmd, &result, &outputs, diag);
+}
+
+static int bench_run(const struct cmd *cmd)
+{
+	_cleanup_facts_ struct facts facts = {};
+	_cleanup_diag_ struct diag diag = {};
+	int r = facts_load(cmd->root, &facts);
+
+	if (r < 0)
+		return r;
+	if (!cmd->args->no_cgroup) {
+		r = arms_enter_scope(cmd->root, &facts.running);
+		if (r < 0)
+			diag_warning(&diag, &(struct diag_where){},
+				     "no scope from systemd-run (%s): measuring without",
+				     strerror(-r));
+	}
+	r = run(cmd, &facts.running, &diag);
+	if (r < 0)
+		return give_up(cmd, &diag, r);
+	term_print_diag(cmd->term, stderr, &diag);
+	return r;
+}
+
+/* --- list, env --- */
+
+static int bench_list(const struct cmd *cmd)
+{
+	_cleanup_table_ struct table *table = NULL;
+	_cleanup_json_ struct json *top = json_new_object();
+	struct json *array = json_new_array();
+	int r = table_new(cmd->args, &table);
+
+	if (r >= 0)
+		r = table_add_column(table, "WORKLOAD", 0);
+	if (r >= 0)
+		r = table_add_column(table, "UNIT", 0);
+	if (r >= 0)
+		r = table_add_column(table, "WHAT IT DOES", TABLE_WRAP);
+	for (size_t i = 0; i < n_workloads && r >= 0; i++) {
+		const struct workload *w = workloads[i];
+		struct json *object = json_new_object();
+
+		r = table_add_row(table, 3, (const char *const[]){ w->name, w->unit, w->help });
+		json_add_string(object, "name", w->name);
+		json_add_string(object, "group", w->group);
+		json_add_string(object, "unit", w->unit);
+		json_add_string(object, "help", w->help);
+		json_append(array, object);
+	}
+	json_add_int(top, "schema", 1);
+	json_add(top, "workloads", array);
+	if (r >= 0)
+		r = cmd->args->json == JSON_OFF ? table_print(table, stdout)
+						: output_json(cmd->args, top);
+	return r < 0 ? r : EXIT_OK;
+}
+
+static int print_env(const struct cmd *cmd, const struct env *env)
+{
+	static const enum term_style styles[] = {
+		[ENV_OK] = TERM_GOOD,
+		[ENV_WARN] = TERM_WARN,
+		[ENV_UNKNOWN] = TERM_DIM,
+	};
+	_cleanup_table_ struct table *table = NULL;
+	int r = table_new(cmd->args, &table);
+
+	if (r >= 0)
+		r = table_add_column(table, "CHECK", 0);
+	if (r >= 0)
+		r = table_add_column(table, "STATE", 0);
+	if (r >= 0)
+		r = table_add_column(table, "SEEN", TABLE_WRAP);
+	for (size_t i = 0; i < env->n && r >= 0; i++) {
+		const struct env_check *check = &env->checks[i];
+
+		r = table_add_row(table, 3,
+				  (const char *const[]){ check->name,
+							 env_state_name(check->state),
+							 check->text });
+		if (r >= 0)
+			r = table_set_style(table, cmd->term, 1, styles[check->state]);
+	}
+	return r < 0 ? r : table_print(table, stdout);
+}
+
+static int bench_env(const struct cmd *cmd)
+{
+	_cleanup_facts_ struct facts facts = {};
+	_cleanup_env_ struct env env = {};
+	_cleanup_json_ struct json *top = NULL;
+	struct json *array;
+	int r = facts_load(cmd->root, &facts);
+
+	if (r >= 0)
+		r = env_look(cmd->root, &facts.running, &env);
+	if (r >= 0 && cmd->args->json == JSON_OFF)
+		r = print_env(cmd, &env);
+	if (r < 0 || cmd->args->json == JSON_OFF)
+		return r < 0 ? r : EXIT_OK;
+	top = json_new_object();
+	array = json_new_array();
+	for (size_t i = 0; i < env.n; i++) {
+		struct json *object = json_new_object();
+
+		json_add_string(object, "name", env.checks[i].name);
+		json_add_string(object, "state", env_state_name(env.checks[i].state));
+		json_add_string(object, "text", env.checks[i].text);
+		json_append(array, object);
+	}
+	json_add_int(top, "schema", 1);
+	json_add(top, "checks", array);
+	r = output_json(cmd->args, top);
+	return r < 0 ? r : EXIT_OK;
+}
+
+/* --- report --- */
+
+static int bench_report(const struct cmd *cmd)
+{
+	_cleanup_diag_ struct diag diag = {};
+	_cleanup_result_ struct result result = {};
+	_cleanup_summary_ struct summary summary = {};
+	_cleanup_json_ struct json *document = NULL;
+	struct outputs outputs = {};
+	int r = result_read(cmd->args->words[1], &result, &diag);
+
+	if (r < 0) {
+		r = give_up(cmd, &diag, r);
+		return r == EXIT_USAGE ? EXIT_FAILED : r; /* the file is wrong, not the words */
+	}
+	r = open_outputs(cmd->args, &outputs, &diag);
+	if (r >= 0)
+		r = summary_make(&result, &summary);
+	if (r < 0)
+		return give_up(cmd, &diag, r);
+	document = bench_report_json(&result, &summary, NULL);
+	if (!document)
+		return -ENOMEM;
+	r = write_outputs(cmd->args, &outputs, &result, document, &diag);
+	if (r >= 0)
+		r = show_result(cmd, &result, &summary, NULL, document);
+	return r < 0 ? give_up(cmd, &diag, r) : r;
+}
+
+/* --- the words behind bench --- */
+
+static const struct {
+	const char *name;
+	int (*function)(const struct cmd *cmd);
+	size_t min_files, max_files;
+} sub_words[] = {
+	{ "run", bench_run, 0, 0 },
+	{ "env", bench_env, 0, 0 },
+	{ "list", bench_list, 0, 0 },
+	{ "report", bench_report, 1, 1 },
+};
+
+int cmd_bench(const struct cmd *cmd)
+{
+	_cleanup_diag_ struct diag diag = {};
+	const char *word = cmd->args->n_words > 0 ? cmd->args->words[0] : "run";
+	size_t files = cmd->args->n_words > 0 ? cmd->args->n_words - 1 : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sub_words); i++) {
+		if (!streq(sub_words[i].name, word))
+			continue;
+		if (files >= sub_words[i].min_files && files <= sub_words[i].max_files)
+			return sub_words[i].function(cmd);
+		diag_error(&diag, &(struct diag_where){ .hint = "memcg-policy bench --help" },
+			   files < sub_words[i].min_files ? "bench %s needs a result file"
+							  : "bench %s takes no more words",
+			   word);
+		return give_up(cmd, &diag, -EINVAL);
+	}
+	diag_error(&diag, &(struct diag_where){ .hint = "memcg-policy bench --help" },
+		   "bench does not know \"%s\" (run, env, list, compare, report, plot)", word);
+	return give_up(cmd, &diag, -EINVAL);
 }

@@ -21,6 +21,22 @@ static void test_build(void **state _unused_)
 				  "\"big\":18446744073709551615,\"list\":[\"/x\"]}");
 }
 
+static void test_text(void **state _unused_)
+{
+	_cleanup_json_ struct json *top = json_new_object();
+	_cleanup_free_ char *text = NULL;
+
+	json_add_int(top, "schema", 1);
+	json_add_text_take(top, "rows", strdup("[[1,2],[3,4]]"));
+	json_add_int(top, "last", 2);
+	assert_int_equal(json_print(top, false, &text), 0);
+	assert_string_equal(text, "{\"schema\":1,\"rows\":[[1,2],[3,4]],\"last\":2}");
+	freep(&text);
+	text = NULL;
+	json_add_text_take(top, "lost", NULL);
+	assert_int_equal(json_print(top, false, &text), -ENOMEM);
+}
+
 static void test_lost_member(void **state _unused_)
 {
 	_cleanup_json_ struct json *top = json_new_object();
@@ -69,9 +85,8 @@ static void test_depth(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_build),
-		cmocka_unit_test(test_lost_member),
-		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_build),	    cmocka_unit_test(test_text),
+		cmocka_unit_test(test_lost_member), cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_depth),
 	};
 

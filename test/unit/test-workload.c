@@ -39,7 +39,7 @@ static void test_all(void **state _unused_)
 			struct workload_case c = { .workload = w,
 						   .clients = clients,
 						   .loops = 2,
-						   .bytes = WORKLOAD_LARGE_LEAST };
+						   .bytes = w->least_region };
 			struct sample s;
 
 			assert_ptr_equal(workload_find(w->name), w);
@@ -53,8 +53,7 @@ static void test_all(void **state _unused_)
 			for (size_t k = 0; k < _PHASE_MAX; k++)
 				assert_int_equal(s.phase_ns[k] > 0, w->has_phases);
 			if (streq(w->name, "anon"))
-				assert_int_equal(s.units,
-						 2 * (WORKLOAD_CHUNK_BYTES / env.page_size));
+				assert_int_equal(s.units, 2 * (w->region / env.page_size));
 			if (streq(w->name, "file-read"))
 				assert_true(s.counts.minflt < s.units);
 		}

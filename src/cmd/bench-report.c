@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cmd/bench-report.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "bench/meaning.h"
+#include "bench/result.h"
+#include "bench/summary.h"
+#include "cmd/cmd.h"
+#include "policy/need.h"
+#include "ui/output.h"
+#include "ui/table.h"
+
+#include <math.h>
+#include <stdio.h>
+
+int bench_format_ns(double ns, char **ret)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	size_t unit = 0;
+
+	if (isnan(ns))
+		return str_printf(ret, "-");
+	for (; fabs(ns) >= 9999.5 && unit + 1 < ARRAY_SIZE(units); unit++)
+		ns /= 1000;
+	return str_printf(ret, "%.*f %s",
+			  fabs(ns) >= 99.95   ? 0
+			  : fabs(ns) >= 9.995 ? 1
+					      : 2,
+			  ns, units[unit]);
+}
+
+int bench_format_percent(double ratio, char **ret)
+{
+	double percent = 100 * ratio;
+
+	if (!isfinite(percent))
+		return str_printf(ret, "?");
+	return str_printf(ret, "%+.*f %%",
+			  fabs(percent) >= 99.5	  ? 0
+			  : fabs(percent) >= 0.95 ? 1
+						  : 2,
+			  percent);
+}
+
+static int format_interval(const struct stats_difference *d, char **ret)
+{
+	_cleanup_free_ char *value = NULL, *lo = NULL, *hi = NULL;
+	int r = bench_format_percent(expm1(d->value), &value);
+
+	if (d->n == 0)
+		return str_printf(ret, "-");
+	if (r >= 0)
+		r = bench_format_percent(expm1(d->lo), &lo);
+	if (r >= 0)
+		r = bench_format_percent(expm1(d->hi), &hi);
+	return r < 0 ? r
+		     : str_printf(ret, "%s [%s, %s]", value, isfinite(d->lo) ? lo : "?", hi);
+}
+
+/* "cost +4.1 %": the same words everywhere. */
+static int format_verdict(const struct summary_difference *d, char **ret)
+{
+	_cleanup_free_ char *value = NULL;
+	int r = bench_format_percent(expm1(d->cpu.value), &value);
+
+	if (r < 0)
+		return r;
+	switch (d->verdict) {
+	case STATS_COST:
+	case STATS_SAVING:
+		return str_printf(ret, "cost %s", value);
+	case STATS_NO_DIFFERENCE:
+		return str_printf(ret, "no difference larger than %.1f %%", 100 * d->bound);
+	case STATS_TOO_FEW:
+		return str_printf(ret, "too few samples");
+	default:
+		if (isfinite(d->bound))
+			return str_printf(ret, "too noisy (%.1f %%)", 100 * d->bound);
+		return str_printf(ret, "too noisy");
+	}
+}
+
+static enum term_style verdict_style(enum stats_verdict verdict)
+{
+	switch (verdict) {
+	case STATS_COST:
+		return TERM_BOLD;
+	case STATS_SAVING:
+	case STATS_NO_DIFFERENCE:
+		return TERM_GOOD;
+	default:
+		return TERM_WARN;
+	}
+}
+
+/* --- tables --- */
+
+static int add_columns(struct table *table, size_t n, const char *const *names,
+		       const unsigned *flags)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = table_add_column(table, names[i], flags[i]);
+	return r;
+}
+
+/* One row a workload and arm that is compared with arm 0. */
+static int add_difference(const struct cmd *cmd, struct table *table,
+			  const struct result *result, size_t c, const struct summary_case *one,
+			  const struct summary_difference *d)
+{
+	_cleanup_free_ char *title = NULL, *base = NULL, *mine = NULL, *interval = NULL,
+			    *resolution = NULL, *verdict = NULL, *instructions = NULL;
+	int r = result_case_title(&result->cases[c], &title);
+
+	if (r >= 0)
+		r = bench_format_ns(one->arms[0].cost.value, &base);
+	if (r >= 0)
+		r = bench_format_ns(one->arms[d->arm].cost.value, &mine);
+	if (r >= 0)
+		r = format_interval(&d->cpu, &interval);
+	if (r >= 0)
+		r = str_printf(&resolution, "%.1f %%",
+			       100 * stats_resolution(&one->control.cpu));
+	if (r >= 0 && d->instructions.n > 0)
+		r = format_interval(&d->instructions, &instructions);
+	if (r >= 0)
+		r = format_verdict(d, &verdict);
+	if (r >= 0) {
+		const char *cells[] = { title,
+					result->cases[c].unit,
+					base,
+					result->arms[d->arm].name,
+					mine,
+					interval,
+					one->control.cpu.n > 0 ? resolution : NULL,
+					verdict,
+					instructions };
+
+		r = table_add_row(table, 8 + (d->instructions.n > 0), cells);
+	}
+	if (r >= 0)
+		r = table_set_style(table, cmd->term, 7, verdict_style(d->verdict));
+	return r;
+}
+
+static bool has_instructions(const struct summary *summary)
+{
+	for (size_t c = 0; c < summary->n; c++)
+		for (size_t i = 0; i < summary->cases[c].n_differences; i++)
+			if (summary->cases[c].differences[i].instructions.n > 0)
+				return true;
+	return false;
+}
+
+static int print_differences(const struct cmd *cmd, const struct result *result,
+			     const struct summary *summary)
+{
+	_cleanup_table_ struct table *table = NULL;
+	_cleanup_free_ char *base = NULL;
+	const char *names[] = { "WORKLOAD", "UNIT",    NULL,
+				"ARM",	    "",	       "DIFFERENCE",
+				"CONTROL",  "VERDICT", "KERNEL INSTRUCTIONS" };
+	static const unsigned flags[ARRAY_SIZE(names)] = {
+		[2] = TABLE_RIGHT, [4] = TABLE_RIGHT, [6] = TABLE_RIGHT
+	};
+	int r = str_printf(&base, "%s", result->arms[0].name);
+
+	for (char *p = base; r >= 0 && *p; p++)
+		*p = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
+	names[2] = base;
+	if (r >= 0)
+		r = table_new(cmd->args, &table);
+	if (r >= 0)
+		r = add_columns(table, ARRAY_SIZE(names) - !has_instructions(summary), names,
+				flags);
+	for (size_t c = 0; c < summary->n && r >= 0; c++)
+		for (size_t i = 0; i < summary->cases[c].n_differences && r >= 0; i++)
+			r = add_difference(cmd, table, result, c, &summary->cases[c],
+					   &summary->cases[c].differences[i]);
+	return r < 0 ? r : table_print(table, stdout);
+}
+
+static int add_arm(struct table *table, const char *title, const char *name,
+		   const struct summary_arm *arm)
+{
+	_cleanup_free_ char *cost = NULL, *least = NULL, *cv = NULL, *map = NULL, *touch = NULL,
+			    *unmap = NULL, *faults = NULL, *n = NULL, *dropped = NULL;
+	const double *phases = arm->phases;
+	int r = bench_format_ns(arm->cost.value, &cost);
+
+	if (r >= 0)
+		r = bench_format_ns(arm->least, &least);
+	if (r >= 0)
+		r = str_printf(&cv, "%.1f %%", 100 * arm->cv);
+	if (r >= 0)
+		r = bench_format_ns(phases[PHASE_MAP] > 0 ? phases[PHASE_MAP] : NAN, &map);
+	if (r >= 0)
+		r = bench_format_ns(phases[PHASE_TOUCH] > 0 ? phases[PHASE_TOUCH] : NAN,
+				    &touch);
+	if (r >= 0)
+		r = bench_format_ns(phases[PHASE_UNMAP] > 0 ? phases[PHASE_UNMAP] : NAN,
+				    &unmap);
+	if (r >= 0)
+		r = str_printf(&faults, "%.3f", arm->faults);
+	if (r >= 0)
+		r = str_printf(&n, "%zu", arm->n);
+	if (r >= 0)
+		r = arm->dropped ? str_printf(&dropped, "%zu (%s)", arm->dropped,
+					      sample_invalid_name(arm->reasons))
+				 : str_printf(&dropped, "0");
+	if (r >= 0) {
+		const char *cells[] = { title, name,  cost,   least, cv,     map,
+					touch, unmap, faults, n,     dropped };
+
+		r = table_add_row(table, ARRAY_SIZE(cells), cells);
+	}
+	return r;
+}
+
+/* One row a workload and arm: for a run in one place, and with --verbose. */
+static int print_arms(const struct cmd *cmd, const struct result *result,
+		      const struct summary *summary)
+{
+	static const char *const names[] = { "WORKLOAD", "ARM",	  "MEDIAN", "LEAST",
+					     "CV",	 "MAP",	  "TOUCH",  "UNMAP",
+					     "FAULTS",	 "VALID", "DROPPED" };
+	static const unsigned flags[ARRAY_SIZE(names)] = {
+		0,	     0,		  TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT,
+		TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT
+	};
+	_cleanup_table_ struct table *table = NULL;
+	int r = table_new(cmd->args, &table);
+
+	if (r >= 0)
+		r = add_columns(table, ARRAY_SIZE(names), names, flags);
+	for (size_t c = 0; c < summary->n && r >= 0; c++) {
+		_cleanup_free_ char *title = NULL;
+
+		r = result_case_title(&result->cases[c], &title);
+		for (size_t i = 0; i < summary->n_arms && r >= 0; i++) {
+			const struct summary_arm *arm = &summary->cases[c].arms[i];
+
+			if (arm->n + arm->dropped > 0)
+				r = add_arm(table, title, result->arms[i].name, arm);
+		}
+	}
+	return r < 0 ? r : table_print(table, stdout);
+}
+
+/* The page-fault test's rows: rates, so more is better, and no verdict is taken from them. */
+static int print_rates(const struct cmd *cmd, const struct result *result,
+		       const struct summary *summary)
+{
+	_cleanup_table_ struct table *table = NULL;
+	int r = table_new(cmd->args, &table);
+
+	if (r >= 0)
+		r = table_add_column(table, "HMEAN", 0);
+	for (size_t i = 0; i < summary->n_arms && r >= 0; i++)
+		r = table_add_column(table, result->arms[i].name, TABLE_RIGHT);
+	for (size_t c = 0; c < summary->n && r >= 0; c++)
+		for (int wall = 0; wall <= 1 && r >= 0; wall++) {
+			const struct result_case *name = &result->cases[c];
+			char *cells[ARMS_MAX + 2] = {};
+
+			if (!streq(name->unit, "page"))
+				continue;
+			r = str_printf(&cells[0], "%s %s-%u", name->workload,
+				       wall ? "faults/sec" : "faults/cpu", name->clients);
+			for (size_t i = 0; i < summary->n_arms && i <= ARMS_MAX && r >= 0;
+			     i++) {
+				const struct summary_arm *arm = &summary->cases[c].arms[i];
+
+				r = str_printf(&cells[i + 1], "%.0f",
+					       (wall ? arm->per_second : arm->per_cpu) *
+						       arm->faults);
+			}
+			if (r >= 0)
+				r = table_add_row(table, summary->n_arms + 1,
+						  (const char *const *)cells);
+			for (size_t i = 0; i < ARRAY_SIZE(cells); i++)
+				free(cells[i]);
+		}
+	return r < 0 ? r : table_print(table, stdout);
+}
+
+/* --- sentences --- */
+
+/* Which question the numbers answer; saying it is as important as the numbers. */
+static void print_question(const struct result *result)
+{
+	const char *memcg = result->text[CONTEXT_MEMCG], *why = result->text[CONTEXT_WHY_HERE];
+
+	if (result->arms[0].kind == ARM_ROOT && result->n_arms > 2)
+		puts("Answered: what charging in a child cgroup costs against the root cgroup, "
+		     "in "
+		     "this boot.\nNot answered: what memcg as a whole costs. Most of that is "
+		     "paid "
+		     "in the root cgroup\ntoo; it takes boots with memcg off, and "
+		     "\"memcg-policy bench compare\".");
+	else if (streq_ptr(memcg, "off") || streq_ptr(memcg, "unavailable"))
+		printf("Measured in one place: memcg is %s. This is the off half of "
+		       "\"memcg-policy bench\ncompare\", which needs at least %d boots of "
+		       "either kind to tell.\n",
+		       memcg, STATS_LEAST_BOOTS);
+	else
+		printf("Measured in one place (%s): nothing is compared within this boot, "
+		       "only the control\ntells how much this host resolves.\n",
+		       why ? why : "as asked for");
+}
+
+static int print_share(double share)
+{
+	if (share >= 0.0001)
+		return printf("%.2f %%", 100 * share);
+	return printf("less than 0.01 %%");
+}
+
+void bench_print_meaning(const struct meaning *meaning, const char *what,
+			 const struct needs *needs)
+{
+	bool first = true;
+
+	if (!isnan(meaning->all_share)) {
+		printf("This host takes %.0f page faults a second (watched for %.0f s). All of "
+		       "them "
+		       "cost about ",
+		       meaning->fault_rate, meaning->watched_s);
+		print_share(meaning->all_share);
+		puts(" of one CPU,\nand off cannot save more of them than that.");
+		if (!isnan(meaning->cost_share)) {
+			printf("%s comes to at most ", what);
+			print_share(meaning->cost_share);
+			puts(" of one CPU here.");
+		}
+		puts("Other costs of memcg (kernel objects, sockets, flushing of statistics, "
+		     "its own "
+		     "memory)\nare in no page fault.");
+	}
+	for (size_t i = 0; needs && i < needs->n; i++) {
+		const struct need *need = &needs->items[i];
+
+		if (need->in_use != NEED_YES || need->level < NEED_DEGRADED)
+			continue;
+		printf("%s%s (%s)", first ? "Off would break: " : ", ", need->id,
+		       need_level_to_string(need->level));
+		first = false;
+	}
+	if (!first)
+		puts(".\n\"memcg-policy needs -v\" says how.");
+	else if (needs && !needs->incomplete)
+		puts("Off would break nothing that was found here.");
+}
+
+static void print_host(const struct result *result)
+{
+	char *const *text = result->text;
+	const double *numbers = result->numbers;
+
+	printf("Linux %s, memcg %s (cgroup %s), %s, %.0f CPUs%s\n",
+	       text[CONTEXT_KERNEL] ? text[CONTEXT_KERNEL] : "?",
+	       text[CONTEXT_MEMCG] ? text[CONTEXT_MEMCG] : "unknown",
+	       text[CONTEXT_HIERARCHY] ? text[CONTEXT_HIERARCHY] : "?",
+	       text[CONTEXT_CPU] ? text[CONTEXT_CPU] : "unknown CPU", numbers[CONTEXT_CPUS],
+	       streq_ptr(text[CONTEXT_HYPERVISOR], "no") || !text[CONTEXT_HYPERVISOR]
+		       ? ""
+		       : ", virtual");
+	printf("%s%s%.0f rounds, seed %.0f. CPU time per unit; + costs more; 95 %% "
+	       "intervals.\n\n",
+	       text[CONTEXT_LABEL] ? text[CONTEXT_LABEL] : "", text[CONTEXT_LABEL] ? ": " : "",
+	       numbers[CONTEXT_ROUNDS], numbers[CONTEXT_SEED]);
+}
+
+int bench_report_run(const struct cmd *cmd, const struct result *result,
+		     const struct summary *summary, const struct needs *needs)
+{
+	bool compared = summary->n > 0 && summary->cases[0].n_differences > 0;
+	struct meaning meaning;
+	int r = 0;
+
+	if (!cmd->args->quiet)
+		print_host(result);
+	if (compared)
+		r = print_differences(cmd, result, summary);
+	if (r >= 0 && compared && cmd->args->verbose)
+		putchar('\n');
+	if (r >= 0 && (!compared || cmd->args->verbose))
+		r = print_arms(cmd, result, summary);
+	if (r >= 0) {
+		putchar('\n');
+		r = print_rates(cmd, result, summary);
+	}
+	if (r < 0 || cmd->args->quiet)
+		return r;
+	putchar('\n');
+	print_question(result);
+	meaning_of_run(result, summary, &meaning);
+	putchar('\n');
+	bench_print_meaning(&meaning, "Charging in a child", needs);
+	for (size_t i = 0; i < result->warnings.n; i++)
+		fprintf(stderr, "memcg-policy: warning: %s\n", result->warnings.items[i]);
+	return 0;
+}
+
+static struct json *needs_in_use(const struct needs *needs)
+{
+	struct json *array = json_new_array();
+
+	for (size_t i = 0; i < needs->n; i++) {
+		struct json *object;
+
+		if (needs->items[i].in_use != NEED_YES)
+			continue;
+		object = json_new_object();
+		json_add_string(object, "id", needs->items[i].id);
+		json_add_string(object, "level", need_level_to_string(needs->items[i].level));
+		json_append(array, object);
+	}
+	return array;
+}
+
+struct json *bench_report_json(const struct result *result, const struct summary *summary,
+			       const struct needs *needs)
+{
+	struct json *top = result_to_json(result);
+	struct meaning meaning;
+
+	meaning_of_run(result, summary, &meaning);
+	json_add(top, "summary", summary_to_json(summary, result));
+	json_add(top, "meaning", meaning_to_json(&meaning));
+	if (needs)
+		json_add(top, "needs", needs_in_use(needs));
+	else
+		json_add_null(top, "needs");
+	return top;
+}
