@@ -337,8 +337,13 @@ int atomic_put(const struct root *root, const char *path, const struct content *
 	if (r < 0)
 		return r;
 	r = compare_place(root, &place, expected, wanted, &old_fd);
+	if (r > 0 && flags & ATOMIC_TOUCH && wanted->data)
+		return utimensat(place.dir, place.name, NULL, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
+										       : 1;
 	if (r != 0)
 		return r < 0 ? r : 0;
+	if (flags & ATOMIC_IN_PLACE && expected->data && wanted->data)
+		return atomic_overwrite(root, path, expected, wanted);
 	if (wanted->data)
 		return replace(root, &place, expected, wanted, old_fd, mode, flags);
 	if (unlinkat(place.dir, place.name, 0) < 0)

@@ -28,6 +28,10 @@ enum atomic_flags {
 	 * because GRUB and the like do not replay one.
 	 */
 	ATOMIC_BOOT = 1 << 0,
+	/* Where old and new are of one size: atomic_overwrite(), never a rename. */
+	ATOMIC_IN_PLACE = 1 << 1,
+	/* Its time means something: it becomes now, also where the bytes are right already. */
+	ATOMIC_TOUCH = 1 << 2,
 };
 
 bool content_equal(const struct content *a, const struct content *b) _pure_;

@@ -127,7 +127,7 @@ int changeset_edit(struct changeset *cs, const struct root *root, const char *pa
 			return -ENOMEM;
 		edit.new.size = size;
 	}
-	if (content_equal(&edit.old, &edit.new))
+	if (content_equal(&edit.old, &edit.new) && !(flags & ATOMIC_TOUCH))
 		return 0;
 	return append_edit(cs, &edit);
 }
@@ -246,13 +246,16 @@ static int apply(const struct root *root, const struct changeset *cs, struct dia
 	return 0;
 }
 
-/* Puts the old bytes back, last edit first. A file somebody else changed is left to them. */
+/*
+ * Puts the old bytes back, in the order they were changed in: which of two files is the newer
+ * means something to some tools. A file somebody else changed is left to them.
+ */
 static int put_back(const struct root *root, const struct changeset *cs,
 		    const struct strv *made, struct diag *diag)
 {
 	int first = 0;
 
-	for (size_t i = cs->n; i-- > 0;) {
+	for (size_t i = 0; i < cs->n; i++) {
 		const struct edit *e = &cs->edits[i];
 		int r = apply_edit(root, e->path, &e->new, &e->old, e->mode, e->flags);
 

@@ -5,6 +5,7 @@
 #include "base/json.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <time.h>
@@ -120,7 +121,7 @@ static int print_record(const struct changeset *cs, const char *verb, const stru
 
 		json_add_string(object, "path", edit->path);
 		json_add_int(object, "mode", edit->mode);
-		json_add_bool(object, "boot", edit->flags & ATOMIC_BOOT);
+		json_add_int(object, "flags", edit->flags);
 		add_bytes(object, "old", &edit->old);
 		add_bytes(object, "new", &edit->new);
 		json_append(edits, object);
@@ -157,8 +158,7 @@ static int get_strings(const struct json *object, const char *key, struct strv *
 
 static int get_edit(const struct json *object, struct edit *ret)
 {
-	uint64_t mode;
-	bool boot;
+	uint64_t mode, flags;
 	int r = get_string(object, "path", &ret->path);
 
 	if (r >= 0 && *ret->path != '/')
@@ -170,10 +170,10 @@ static int get_edit(const struct json *object, struct edit *ret)
 	if (r < 0)
 		return r;
 	if (json_as_u64(json_get(object, "mode"), &mode) < 0 || mode > 07777 ||
-	    json_as_bool(json_get(object, "boot"), &boot) < 0)
+	    json_as_u64(json_get(object, "flags"), &flags) < 0 || flags > UINT_MAX)
 		return -EBADMSG;
 	ret->mode = (mode_t)mode;
-	ret->flags = boot ? ATOMIC_BOOT : 0;
+	ret->flags = (unsigned)flags;
 	return 0;
 }
 
