@@ -67,8 +67,8 @@ struct changeset {
 
 /*
  * Plans that path holds size bytes of data (NULL: that it is gone). Reads what is there now; an
- * edit that changes nothing is dropped (but for one with ATOMIC_TOUCH), a second one of the same
- * path replaces the first.
+ * edit that changes nothing is dropped (but for one with ATOMIC_TOUCH), a second one of the
+ * same path replaces the first.
  */
 int changeset_edit(struct changeset *cs, const struct root *root, const char *path, size_t max,
 		   const char *data, size_t size, mode_t mode, unsigned flags,
