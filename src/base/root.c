@@ -676,7 +676,7 @@ static int list_fd(int fd, size_t *budget, struct strv *ret)
 int root_list(const struct root *root, const char *path, struct strv *ret)
 {
 	size_t budget = ROOT_MAX_DIR_ENTRIES;
-	int fd, r;
+	int fd = -EBADF, r;
 
 	r = root_open_dir(root, path, &fd);
 	if (r < 0)
@@ -716,7 +716,7 @@ static int glob_add(struct glob *glob, const char *path, bool literal)
 
 static int glob_list(struct glob *glob, const char *base, struct strv *names)
 {
-	int fd, r = root_open_dir(glob->root, *base ? base : "/", &fd);
+	int fd = -EBADF, r = root_open_dir(glob->root, *base ? base : "/", &fd);
 
 	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP)
 		return 0;

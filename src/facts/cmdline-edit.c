@@ -158,15 +158,6 @@ static int edit_add(const struct edit *edit, const char *word, struct strbuf *re
 	return note_change(changes, NULL, 0, word, strlen(word));
 }
 
-/* Whether a word of the kernel's asks for it. */
-static bool asks_for(const struct cmdline *cmdline, enum cmdline_request request)
-{
-	for (size_t i = 0; i < cmdline->n && !cmdline->words[i].for_init; i++)
-		if (cmdline_word_request(cmdline, i) == request)
-			return true;
-	return false;
-}
-
 static bool ends_in_quote(const struct cmdline *cmdline)
 {
 	const struct cmdline_word *last = cmdline->n ? &cmdline->words[cmdline->n - 1] : NULL;
@@ -195,7 +186,7 @@ int cmdline_edit(const char *text, size_t size, enum cmdline_form form, enum mem
 	r = edit_words(&cmdline, want == MEMCG_ON ? CMDLINE_OFF : CMDLINE_ON, &edit, &changes);
 	if (r < 0)
 		return r;
-	if (writes && !asks_for(&cmdline, wanted)) {
+	if (writes && cmdline_find_request(&cmdline, wanted) < 0) {
 		if (ends_in_quote(&cmdline))
 			return -EINVAL;
 		edit.changed = true;

@@ -244,22 +244,23 @@ enum cmdline_request cmdline_word_request(const struct cmdline *cmdline, size_t 
 	return CMDLINE_NONE;
 }
 
+ssize_t cmdline_find_request(const struct cmdline *cmdline, enum cmdline_request request)
+{
+	for (size_t i = cmdline->n; i > 0; i--)
+		if (!cmdline->words[i - 1].for_init &&
+		    cmdline_word_request(cmdline, i - 1) == request)
+			return (ssize_t)(i - 1);
+	return -ENOENT;
+}
+
 enum cmdline_request cmdline_request(const struct cmdline *cmdline, ssize_t *ret_word)
 {
-	enum cmdline_request request = CMDLINE_NONE;
-	ssize_t word = -ENOENT;
+	ssize_t on = cmdline_find_request(cmdline, CMDLINE_ON);
+	ssize_t off = cmdline_find_request(cmdline, CMDLINE_OFF);
 
-	for (size_t i = 0; i < cmdline->n && !cmdline->words[i].for_init; i++) {
-		enum cmdline_request asks = cmdline_word_request(cmdline, i);
-
-		if (asks == CMDLINE_NONE)
-			continue;
-		request = asks;
-		word = (ssize_t)i;
-	}
 	if (ret_word)
-		*ret_word = word;
-	return request;
+		*ret_word = MAX(on, off);
+	return on < 0 && off < 0 ? CMDLINE_NONE : on > off ? CMDLINE_ON : CMDLINE_OFF;
 }
 
 enum cmdline_hint cmdline_hint(const struct cmdline *cmdline, size_t word)
@@ -321,19 +322,15 @@ const char *cmdline_hint_text(enum cmdline_hint hint)
 enum memcg_state cmdline_predict(const struct cmdline *cmdline, unsigned rules,
 				 enum memcg_state state_default, enum answer built)
 {
-	bool enable = false, disable = false, can_be_on = false, can_be_off = false;
 	enum cmdline_request last = cmdline_request(cmdline, NULL);
+	bool enable = cmdline_find_request(cmdline, CMDLINE_ON) >= 0;
+	bool disable = cmdline_find_request(cmdline, CMDLINE_OFF) >= 0;
+	bool can_be_on = false, can_be_off = false;
 
 	if (built == ANSWER_NO)
 		return MEMCG_UNAVAILABLE;
 	if (built != ANSWER_YES)
 		return MEMCG_UNKNOWN;
-	for (size_t i = 0; i < cmdline->n && !cmdline->words[i].for_init; i++) {
-		enum cmdline_request asks = cmdline_word_request(cmdline, i);
-
-		enable |= asks == CMDLINE_ON;
-		disable |= asks == CMDLINE_OFF;
-	}
 	/* what each rule that may hold says; "none" is the default's turn */
 	for (unsigned rule = CMDLINE_MAINLINE; rule <= CMDLINE_ENABLE_WINS; rule <<= 1) {
 		enum cmdline_request says = CMDLINE_NONE;

@@ -74,6 +74,9 @@ const char *cmdline_request_to_string(enum cmdline_request request) _pure_;
 
 /* What one word by itself asks for, wherever it stands. */
 enum cmdline_request cmdline_word_request(const struct cmdline *cmdline, size_t word) _pure_;
+/* The last of the kernel's words that asks for it, or -ENOENT. */
+ssize_t cmdline_find_request(const struct cmdline *cmdline,
+			     enum cmdline_request request) _pure_;
 /*
  * What the line asks for, whatever a kernel makes of it: the last of cgroup_enable= and
  * cgroup_disable= whose comma list names memory. ret_word (may be NULL) gets that word's index,

@@ -144,6 +144,30 @@ static bool is_built_in(const struct kernel *kernel)
 	       cmdline_request(&cmdline, NULL) == CMDLINE_OFF;
 }
 
+/* Off although the last word says on, or none says anything. */
+static int explain_unasked(const struct running *running, char **ret)
+{
+	const struct cmdline *cmdline = &running->cmdline;
+	ssize_t word = cmdline_find_request(cmdline, CMDLINE_OFF);
+	_cleanup_free_ char *off = NULL, *on = NULL;
+
+	if (running->request != CMDLINE_ON)
+		return str_printf(ret, "%s",
+				  running->cmdline_text ? "this kernel is off unless told on"
+							: "the kernel lists it as disabled");
+	on = str_escape(running->token, strlen(running->token));
+	if (word >= 0)
+		off = str_escape(cmdline->text + cmdline->words[word].offset,
+				 cmdline->words[word].size);
+	if (!on || (word >= 0 && !off))
+		return -ENOMEM;
+	if (word >= 0)
+		return str_printf(
+			ret, "%s on the kernel command line (this kernel does not know %s)",
+			off, on);
+	return str_printf(ret, "this kernel is off and does not know %s", on);
+}
+
 /* Says by what memcg is off, and where that comes from if it can be told. */
 static int explain_off(const struct root *root, const struct kernel *kernel,
 		       const struct running *running, char **ret)
@@ -151,14 +175,8 @@ static int explain_off(const struct root *root, const struct kernel *kernel,
 	_cleanup_free_ char *token = NULL;
 	const char *file;
 
-	if (running->request != CMDLINE_OFF) {
-		const char *text = running->cmdline_text
-					   ? "this kernel is off without a word that says on"
-					   : "the kernel lists it as disabled";
-
-		*ret = strdup(text);
-		return *ret ? 0 : -ENOMEM;
-	}
+	if (running->request != CMDLINE_OFF)
+		return explain_unasked(running, ret);
 	token = str_escape(running->token, strlen(running->token));
 	if (!token)
 		return -ENOMEM;

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Kernel truth: boots user-mode Linux with odd command lines and cgroup mounts.
+
+What the kernel did with a line (its log, the controllers of its v2 root) must be what
+cmdline_predict() says of that line, and what the tool says when it runs inside. Kernels that
+honour cgroup_enable= cannot be had as packages: their two order rules are tested on recorded
+logs, in test/unit/test-cmdline.c.
+
+usage: truth.py BUILD-DIR [LINE-NUMBER]
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+here = os.path.dirname(os.path.abspath(__file__))
+uml = os.path.join(here, "..", "vm", "uml.sh")
+build = os.path.abspath(sys.argv[1])
+facts_print = os.path.join(build, "test", "uml", "facts-print")
+
+LINES = [
+    "",
+    "cgroup_disable=memory",
+    "cgroup_disable=cpu,memory",
+    "cgroup_disable=,memory,,pressure",
+    "cgroup_disable=bogus,memory,unknown",
+    "cgroup_disable=cpu cgroup_disable=memory",
+    "cgroup_disable=memory cgroup_disable=cpu",
+    "cgroup_disable=memory cgroup_disable=",
+    "cgroup-disable=memory",
+    "cgroup-disable=cpu,mem-ory",
+    '"cgroup_disable=memory"',
+    'cgroup_disable="cpu,memory"',
+    'cgroup_disable=cpu,"memory"',
+    '"cgroup_disable=memory cpu"',
+    "'cgroup_disable=memory'",
+    "cgroup_disable=Memory",
+    "CGROUP_DISABLE=memory",
+    "cgroup_disable=",
+    "cgroup_disable",
+    "cgroup_disable==memory",
+    "=cgroup_disable=memory",
+    "cgroup_disable.x=memory",
+    "cgroup_enable=memory",
+    "cgroup_disable=memory cgroup_enable=memory",
+    "cgroup_enable=memory cgroup_disable=memory",
+    "cgroup_memory=1 cgroup_no_v1=memory cgroup.memory=nokmem swapaccount=0",
+    "-- cgroup_disable=memory",
+    '"--" cgroup_disable=memory',
+    "--- cgroup_disable=memory",
+    "x=-- cgroup_disable=memory",
+    'x="y cgroup_disable=memory" z',
+    'x="y cgroup_disable=memory',
+    'cgroup_disable="cpu,memory',
+    'x="a b"cgroup_disable=memory',
+    "a\tcgroup_disable=memory",
+    "a\u00a0b",  # two bytes in UTF-8, of which the kernel takes the second as a blank
+    "caf\u00e0cgroup_disable=memory",
+]
+
+
+class Wrong(Exception):
+    pass
+
+
+def expect(what, got, want):
+    if got != want:
+        raise Wrong(f"{what}: {got!r}, but {want!r}")
+
+
+def inside(script, words="", attempts=2):
+    """Output of a shell script run in UML with these words on its line."""
+    for left in range(attempts - 1, -1, -1):
+        done = subprocess.run(
+            [uml, "-t", "120", "-k", words, "--", "sh", "-c", script],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="surrogateescape")
+        if done.returncode != 125 or not left:
+            break
+        print(f"retry: {words!r} died early", flush=True)
+    if done.returncode:
+        raise Wrong(f"exit {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def facts(line=None):
+    command = [facts_print] + ([line] if line is not None else [])
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def check_line(words):
+    """The kernel, the prediction and the tool agree about one line."""
+    output = inside(
+        "mount -t cgroup2 cgroup2 /sys/fs/cgroup; cat /proc/cmdline; echo ==;"
+        "cat /sys/fs/cgroup/cgroup.controllers; echo ==; dmesg; echo ==;" + facts_print, words)
+    line, controllers, log, answer = output.split("==\n")
+    tool = json.loads(answer)
+    predicted = facts(line)
+    on = "memory" in controllers.split()
+    logged = re.search(r"^(\[ *[0-9.]+\] )?(cgroup: )?Disabling memory control group subsystem$",
+                       log, re.M)
+    expect("the kernel's log and its v2 root", bool(logged), not on)
+    kernel = "on" if on else "off"
+    expect("prediction and kernel", predicted["predicted"], kernel)
+    expect("tool and kernel", tool["memcg"], kernel)
+    expect("tool and prediction", tool["request"], predicted["predicted_request"])
+    expect("tool and prediction", tool["token"], predicted["predicted_token"])
+    expect("honours_enable of a mainline kernel", tool["honours_enable"], "no")
+    expect("hierarchy", tool["hierarchy"], "v2")
+    expect("source", tool["source"], "/sys/fs/cgroup/cgroup.controllers")
+    if not on and tool["token"].strip('"') not in tool["why"]:
+        raise Wrong(f"why: {tool['why']!r} does not name {tool['token']!r}")
+    return f"{kernel}, asks for {tool['request']}"
+
+
+NEST = (f"exec unshare -C -m sh -c 'umount /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup;"
+        f"exec {facts_print}'")
+
+# What is mounted, by commands; and what must be said with memory switched on and off.
+MOUNTS = [
+    ("nothing", "", ("on", "none", None), ("off", "none", None)),
+    ("v2", "mount -t cgroup2 none /sys/fs/cgroup",
+     ("on", "v2", "/sys/fs/cgroup"), ("off", "v2", None)),
+    ("v1", "mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; mkdir cpu memory;"
+     "mount -t cgroup -o cpu none cpu; mount -t cgroup -o memory none memory",
+     ("on", "v1", "/sys/fs/cgroup/memory"), ("off", "v1", None)),
+    ("v1 without memory", "mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; mkdir cpu;"
+     "mount -t cgroup -o cpu none cpu", ("on", "v1", None), ("off", "v1", None)),
+    ("hybrid", "mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; mkdir cpu memory unified;"
+     "mount -t cgroup -o cpu none cpu; mount -t cgroup -o memory none memory;"
+     "mount -t cgroup2 none unified", ("on", "hybrid", "/sys/fs/cgroup/memory"),
+     ("off", "hybrid", None)),
+    ("hybrid, memory on v2", "mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup;"
+     "mkdir cpu unified; mount -t cgroup -o cpu none cpu; mount -t cgroup2 none unified",
+     ("on", "hybrid", "/sys/fs/cgroup/unified"), ("off", "hybrid", None)),
+    ("v1 elsewhere", "mount -t tmpfs none /mnt; mkdir /mnt/m;"
+     "mount -t cgroup -o memory,cpu none /mnt/m || mount -t cgroup -o cpu none /mnt/m",
+     ("on", "v1", "/mnt/m"), ("off", "v1", None)),
+    ("v2 elsewhere", "mount -t tmpfs none /mnt; mkdir /mnt/u; mount -t cgroup2 none /mnt/u",
+     ("on", "v2", "/mnt/u"), ("off", "v2", None)),
+    ("v2, memory on v1 elsewhere", "mount -t cgroup2 none /sys/fs/cgroup;"
+     "mount -t tmpfs none /mnt; mkdir /mnt/m; mount -t cgroup -o memory none /mnt/m",
+     ("on", "hybrid", "/mnt/m"), ("off", "v2", None)),
+    ("namespace without memory", "mount -t cgroup2 none /sys/fs/cgroup; cd /sys/fs/cgroup;"
+     "mkdir a; echo $$ >a/cgroup.procs; cd /; " + NEST, ("on", "v2", None), ("off", "v2", None)),
+    ("namespace with memory", "mount -t cgroup2 none /sys/fs/cgroup; cd /sys/fs/cgroup;"
+     "echo +memory >cgroup.subtree_control; mkdir a; echo $$ >a/cgroup.procs; cd /; " + NEST,
+     ("on", "v2", "/sys/fs/cgroup"), ("off", "v2", None)),
+]
+
+
+def check_mounts(case):
+    name, commands, *wanted = case
+    for words, want in zip(("", "cgroup_disable=memory"), wanted):
+        output = inside(f"{{ {commands or ':'}; }} 2>/dev/null; cd /; {facts_print}", words)
+        tool = json.loads(output)
+        expect(f"with {words or 'no word'}",
+               (tool["memcg"], tool["hierarchy"], tool["memory_tree"]), want)
+        # the namespace's own root is not the tree's: a container, whatever its name
+        if not os.path.exists("/.dockerenv"):
+            expect("container", tool["container"],
+                   "container-other" if NEST in commands else "none")
+    return "on and off"
+
+
+def main():
+    if not shutil.which("linux.uml"):
+        print("SKIP truth: no linux.uml (Debian package user-mode-linux)")
+        return 77
+    jobs = [(f"line {i}: {words!r}", check_line, words) for i, words in enumerate(LINES, 1)]
+    jobs += [(f"mounts: {case[0]}", check_mounts, case) for case in MOUNTS]
+    if len(sys.argv) > 2:
+        jobs = [job for job in jobs if sys.argv[2] in job[0]]
+    failed = 0
+
+    def run(job):
+        try:
+            return True, job[1](job[2])
+        except (Wrong, ValueError, subprocess.SubprocessError) as error:
+            return False, str(error)
+
+    with ThreadPoolExecutor(2) as pool:
+        for job, (good, text) in zip(jobs, pool.map(run, jobs)):
+            print(f"{'ok' if good else 'FAILED'}  {job[0]}: {text}", flush=True)
+            failed += not good
+    print(f"{len(jobs) - failed} agree, {failed} do not")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    # bytes of a line that are not UTF-8 travel as they are
+    os.environ["PYTHONUTF8"] = "1"
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ["TMPDIR"] = scratch
+        sys.exit(main())
