@@ -71,6 +71,7 @@ bool archive_is_compressed(const void *data, size_t size)
 	_(archive_read_support_format_raw)   \
 	_(archive_read_open_memory)          \
 	_(archive_read_next_header)          \
+	_(archive_filter_code)               \
 	_(archive_read_data_block)           \
 	_(archive_errno)
 DLOPEN_LIBRARY(libarchive, "libarchive.so.13", "archive",
@@ -109,6 +110,9 @@ static int read_stream(const struct libarchive *lib, struct archive *a, size_t m
 
 	if (lib->archive_read_next_header(a, &entry) != ARCHIVE_OK)
 		return archive_error(lib, a);
+	/* what its filter does not take, libarchive passes on as it is */
+	if (lib->archive_filter_code(a, 0) == ARCHIVE_FILTER_NONE)
+		return -EBADMSG;
 	for (;;) {
 		const void *block;
 		la_int64_t offset;

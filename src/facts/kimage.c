@@ -158,17 +158,6 @@ static struct bytes zboot_payload(const struct bytes *image)
 	return part(image, get32(image, 8), get32(image, 12));
 }
 
-/*
- * The kernel's build appends the uncompressed size, four bytes, to all but gzip (which has its
- * own): xz and zstd streams are read to the end only without them.
- */
-static struct bytes without_size(struct bytes payload)
-{
-	if (payload.size > 4 && !has(&payload, 0, "\x1f\x8b", 2))
-		payload.size -= 4;
-	return payload;
-}
-
 /* --- asking the image --- */
 
 struct kimage_result {
@@ -227,21 +216,33 @@ static int search_anywhere(const struct bytes *image, struct kimage_result *ret)
 	return 0;
 }
 
+/*
+ * The kernel's build appends the uncompressed size, four bytes, to all but gzip (which has its
+ * own). xz and zstd streams are read to the end only without them; whether the size in a header
+ * counts them depends on the header and on the kernel's version.
+ */
+static int search_payload(const struct bytes *payload, struct kimage_result *ret)
+{
+	struct bytes shorter = part(payload, 0, payload->size - MIN(payload->size, 4U));
+	int r = 0;
+
+	if (!has(payload, 0, "\x1f\x8b", 2))
+		r = search_stream(&shorter, ret);
+	return r < 0 || ret->honours != ANSWER_UNKNOWN ? r : search_stream(payload, ret);
+}
+
 static int search_kernel(const struct bytes *image, struct kimage_result *ret)
 {
-	struct bytes payload = *image;
+	struct bytes payload = x86_payload(image);
 	struct search plain = {};
 	int r;
 
 	if (archive_is_compressed(image->data, image->size))
 		return search_stream(image, ret);
-	payload = x86_payload(image);
 	if (payload.size == 0)
 		payload = zboot_payload(image);
-	if (payload.size > 0) {
-		payload = without_size(payload);
-		return search_stream(&payload, ret);
-	}
+	if (payload.size > 0)
+		return search_payload(&payload, ret);
 	IGNORE(search_piece(&plain, image->data, image->size)); /* one piece: nothing to stop */
 	r = take_result(&plain, ret);
 	if (r < 0 || ret->honours != ANSWER_UNKNOWN)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Prints what src/facts says, as JSON, for truth.py: of this system, and with words given, what
- * a mainline kernel would make of them as its command line.
+ * Prints what src/facts says, as JSON, for truth.py and images.py: of this system; with a line
+ * given, what a mainline kernel would make of it; with --image, of a kernel's image.
  */
 
 #include "base/json.h"
@@ -62,13 +62,35 @@ static int add_facts(struct json *object)
 	return 0;
 }
 
+static int add_image(struct json *object, const char *path)
+{
+	_cleanup_free_ char *release = NULL, *header = NULL;
+	_cleanup_root_ struct root *root = NULL;
+	enum answer honours;
+	int r;
+
+	r = root_open("/", ROOT_LIVE, &root);
+	if (r >= 0)
+		r = kimage_honours_enable(root, path, NULL, &honours, &release);
+	if (r < 0)
+		return r;
+	IGNORE(kimage_header_release(root, path, &header)); /* none has one but x86 */
+	json_add_string(object, "honours_enable", answer_to_string(honours));
+	json_add_string(object, "release", release);
+	json_add_string(object, "header_release", header);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	_cleanup_json_ struct json *object = json_new_object();
 	_cleanup_free_ char *text = NULL;
 	int r;
 
-	r = argc > 1 ? add_prediction(object, argv[1]) : add_facts(object);
+	if (argc > 2 && streq(argv[1], "--image"))
+		r = add_image(object, argv[2]);
+	else
+		r = argc > 1 ? add_prediction(object, argv[1]) : add_facts(object);
 	if (r >= 0)
 		r = json_print(object, false, &text);
 	if (r < 0) {
