@@ -260,6 +260,7 @@ static int ask_image(int fd, struct kimage_result *ret)
 	r = root_read_fd(fd, MAX_IMAGE, &data, &size);
 	if (r < 0)
 		return r;
+	ret->honours = ANSWER_UNKNOWN;
 	image = (struct bytes){ (const unsigned char *)data, size };
 	inner = uki_kernel(&image);
 	return search_kernel(inner.size > 0 ? &inner : &image, ret);
