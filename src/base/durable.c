@@ -22,7 +22,7 @@ bool durable_is_fat(int fd)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) == 0 && fs.f_type == MSDOS_SUPER_MAGIC;
+	return fstatfs(fd, &fs) == 0 && (uint32_t)fs.f_type == MSDOS_SUPER_MAGIC;
 }
 
 /*
@@ -35,9 +35,9 @@ static bool wants_freeze(int dir_fd, int root_fd)
 	struct stat dir, root;
 	struct statfs fs;
 
-	if (fstatfs(dir_fd, &fs) < 0 || fs.f_type == BTRFS_SUPER_MAGIC)
+	if (fstatfs(dir_fd, &fs) < 0 || (uint32_t)fs.f_type == BTRFS_SUPER_MAGIC)
 		return false;
-	if (fs.f_type == XFS_MAGIC)
+	if ((uint32_t)fs.f_type == XFS_MAGIC)
 		return true;
 	return fstat(dir_fd, &dir) == 0 && fstat(root_fd, &root) == 0 &&
 	       dir.st_dev != root.st_dev;

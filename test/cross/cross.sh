@@ -16,8 +16,12 @@ if [ ! -e "$root/.complete" ]; then
 	for library in $libraries; do
 		include="$include,$library:i386,$library:s390x"
 	done
+	# one mirror, as this system uses it: security updates are not built for all at once
+	# shellcheck disable=SC2016 # apt's own variable
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' \
+		'Codename: bookworm' | head -n 1)
 	mmdebstrap --variant=apt --architectures=amd64,i386,s390x --include="$include" \
-		--aptopt='Acquire::Check-Valid-Until "false"' bookworm "$root"
+		--aptopt='Acquire::Check-Valid-Until "false"' bookworm "$root" ${mirror:+"$mirror"}
 	touch "$root/.complete"
 fi
 
@@ -27,7 +31,7 @@ cross_file() {
 c = '$2-gcc'
 ar = '$2-ar'
 strip = '$2-strip'
-pkgconfig = '$2-pkg-config'
+pkgconfig = '/src/$2-pkg-config'
 $4
 [host_machine]
 system = 'linux'
@@ -42,8 +46,15 @@ rm -rf "$root/src"
 mkdir -p "$root/src"
 (cd "$source" && git ls-files -co --exclude-standard -z | tar --null -T - -cf -) | tar -xf - -C "$root/src"
 cross_file x86 i686-linux-gnu little "" >"$root/src/i386.cross"
-cross_file s390x s390x-linux-gnu big "exe_wrapper = ['qemu-s390x', '-L', '/usr/s390x-linux-gnu']" \
+cross_file s390x s390x-linux-gnu big "exe_wrapper = ['qemu-s390x']" \
 	>"$root/src/s390x.cross"
+for triplet in i386-linux-gnu:i686-linux-gnu s390x-linux-gnu:s390x-linux-gnu; do
+	cat >"$root/src/${triplet#*:}-pkg-config" <<END
+#!/bin/sh
+PKG_CONFIG_LIBDIR=/usr/lib/${triplet%:*}/pkgconfig:/usr/share/pkgconfig exec pkg-config "\$@"
+END
+	chmod +x "$root/src/${triplet#*:}-pkg-config"
+done
 for arch in i386 s390x; do
 	echo "== $arch"
 	chroot "$root" sh -eu -c "
