@@ -324,6 +324,9 @@ static int on_properties(sd_bus_message *reply, void *userdata, sd_bus_error *er
 	int r = reply_error(systemd, reply);
 
 	systemd->outstanding--;
+	/* NoReply, which libsystemd also makes up for calls under way when a connection ends */
+	if (r == -ETIMEDOUT)
+		fail(systemd, r);
 	if (r >= 0)
 		r = read_properties(request, reply);
 	r = request->handler->done(request->userdata, MIN(r, 0));

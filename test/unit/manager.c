@@ -71,7 +71,7 @@ static void append_properties(sd_bus_message *m, const struct manager_unit *unit
 
 		must(dot && value ? 0 : -EINVAL);
 		*dot = *type = *value = 0;
-		if (!str_has_suffix(interface, line))
+		if (*interface && !str_has_suffix(interface, line))
 			continue;
 		must(sd_bus_message_open_container(m, 'e', "sv"));
 		must(sd_bus_message_append_basic(m, 's', dot + 1));
