@@ -21,7 +21,8 @@ struct boot_entry {
 	unsigned line;
 	bool is_default; /* the next boot takes it unless someone chooses */
 	bool recovery;
-	bool ours; /* made for this root's kernels out of what the backend edits */
+	bool ours;    /* made for this root's kernels out of what the backend edits */
+	bool foreign; /* of another system: its kernel is none of this root's */
 	/* derived from args and the facts of its kernel by boot_read() */
 	enum cmdline_request request;
 	char *token; /* the deciding word, or NULL */
@@ -48,6 +49,7 @@ struct boot_state {
 	unsigned configured_line;
 	struct boot_entries entries;
 	bool entries_known; /* false: there is no menu (yet), or it cannot be read */
+	bool bls;	    /* the loader also reads /boot/loader/entries */
 };
 
 void boot_state_done(struct boot_state *state);
@@ -92,6 +94,11 @@ struct boot_backend {
 	int (*plan)(const struct boot *boot, const struct boot_state *state,
 		    const struct boot_words *words, struct changeset *cs, struct diag *diag);
 
+	/* The second part of plan() alone: for files that are put back. NULL: nothing follows.
+	 */
+	int (*plan_refresh)(const struct boot *boot, const struct boot_state *state,
+			    const struct boot_words *words, bool edited, struct changeset *cs);
+
 	/* Makes the loader's own files follow. An error leaves them as they were. */
 	int (*refresh)(const struct boot *boot, const struct boot_words *words,
 		       struct diag *diag);
@@ -127,6 +134,10 @@ int boot_read(const struct boot *boot, struct boot_state *ret, struct diag *diag
 int boot_words(const struct boot *boot, enum boot_want want, struct boot_words *ret,
 	       struct diag *diag) _must_check_;
 
+/* Whether an entry would boot as wanted; what cannot be told goes by the words on its line. */
+bool boot_entry_is(const struct boot_entry *entry, enum boot_want want) _pure_;
+/* Fills request, token and if_booted in. */
+int boot_entry_judge(const struct boot *boot, struct boot_entry *entry) _must_check_;
 /* Entries of ours that are not as wanted. */
 size_t boot_n_differing(const struct boot_state *state, enum boot_want want) _pure_;
 

@@ -457,86 +457,173 @@ int shell_edit(struct shell_script *script, const char *name, enum memcg_state w
 
 /* --- taking back --- */
 
-static bool word_equals(const struct cmdline *cmdline, size_t i, const char *text)
-{
-	size_t n = strlen(text);
+/* The words for memcg that are in only one of two values; the texts are borrowed. */
+struct own_words {
+	const char **items;
+	size_t *sizes;
+	size_t n;
+};
 
-	return cmdline->words[i].size == n &&
-	       memcmp(cmdline->text + cmdline->words[i].offset, text, n) == 0;
+static void own_words_done(struct own_words *words)
+{
+	free(words->items);
+	free(words->sizes);
 }
 
-/* The last word with that text that no splice concerns yet, or -ENOENT. */
-static ssize_t find_word(const struct cmdline *cmdline, const char *text)
+static bool is_own(const struct cmdline *cmdline, size_t i)
+{
+	return !cmdline->words[i].for_init && (cmdline_name_is(cmdline, i, "cgroup_disable") ||
+					       cmdline_name_is(cmdline, i, "cgroup_enable"));
+}
+
+static size_t count_word(const struct cmdline *cmdline, size_t end, const char *text,
+			 size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < end; i++)
+		n += !cmdline->words[i].for_init && cmdline->words[i].size == size &&
+		     memcmp(cmdline->text + cmdline->words[i].offset, text, size) == 0;
+	return n;
+}
+
+/* Words of a beyond those that b has too. */
+static int words_only_in(const struct cmdline *a, const struct cmdline *b,
+			 struct own_words *ret)
+{
+	ret->items = calloc(a->n + 1, sizeof(*ret->items));
+	ret->sizes = calloc(a->n + 1, sizeof(*ret->sizes));
+	if (!ret->items || !ret->sizes)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->n; i++) {
+		const char *text = a->text + a->words[i].offset;
+		size_t size = a->words[i].size;
+
+		if (!is_own(a, i) ||
+		    count_word(a, i, text, size) < count_word(b, b->n, text, size))
+			continue;
+		ret->items[ret->n] = text;
+		ret->sizes[ret->n++] = size;
+	}
+	return 0;
+}
+
+/* The last of the kernel's words with that text, or -ENOENT. */
+static ssize_t find_word(const struct cmdline *cmdline, const char *text, size_t size)
 {
 	for (size_t i = cmdline->n; i-- > 0;)
-		if (word_equals(cmdline, i, text))
+		if (!cmdline->words[i].for_init && cmdline->words[i].size == size &&
+		    memcmp(cmdline->text + cmdline->words[i].offset, text, size) == 0)
 			return (ssize_t)i;
 	return -ENOENT;
 }
 
-/* Reverses one change; at most one splice, since words may move with each. */
-static int splice_reverse(const struct cmdline *cmdline, const struct cmdline_change *change,
-			  struct splices *splices)
+/* Where a word goes that comes back: behind the last of the kernel's. */
+static int splice_back(const struct cmdline *cmdline, const char *text, size_t size,
+		       struct splices *splices)
 {
-	ssize_t found = change->after ? find_word(cmdline, change->after) : -ENOENT;
-	size_t end = cmdline->n ? cmdline->words[cmdline->n - 1].offset +
-					  cmdline->words[cmdline->n - 1].size
-				: 0;
-	_cleanup_free_ char *text = NULL;
+	_cleanup_strbuf_ struct strbuf word = {};
+	size_t last = 0, at = 0;
+
+	while (last < cmdline->n && !cmdline->words[last].for_init)
+		last++;
+	if (last > 0) {
+		at = cmdline->words[last - 1].offset + cmdline->words[last - 1].size;
+		strbuf_addc(&word, ' ');
+	} else if (cmdline->n > 0)
+		at = cmdline->words[0].offset;
+	strbuf_add(&word, text, size);
+	if (last == 0 && cmdline->n > 0)
+		strbuf_addc(&word, ' ');
+	return word.failed ? -ENOMEM : add_splice(splices, at, 0, word.data, word.len);
+}
+
+/* One step: added (or NULL) goes, removed (or NULL) comes, in its place if there is one. */
+static int reverse_word(struct shell_script *script, const char *name, const char *added,
+			size_t added_size, const char *removed, size_t removed_size,
+			struct diag *diag)
+{
+	_cleanup_shell_value_ struct shell_value value = {};
+	_cleanup_(splices_done) struct splices splices = {};
+	_cleanup_cmdline_ struct cmdline cmdline = {};
 	const struct cmdline_word *word;
+	ssize_t found;
 	int r;
 
-	if (!change->after) {
-		/* nothing to do if somebody put it back already */
-		if (find_word(cmdline, change->before) >= 0)
-			return 0;
-		r = str_printf(&text, "%s%s", cmdline->n ? " " : "", change->before);
-		return r < 0 ? r : add_splice(splices, end, 0, text, strlen(text));
+	r = shell_script_value(script, name, &value);
+	if (r < 0)
+		return r;
+	if (value.known == SHELL_IS_DYNAMIC)
+		return refuse_dynamic(script, name, &value, diag);
+	if (value.known == SHELL_IS_UNSET) {
+		_cleanup_free_ char *text = removed ? str_dup_n(removed, removed_size) : NULL;
+
+		if (removed && !text)
+			return -ENOMEM;
+		return text ? append_assignment(script, name, text, diag) : 0;
 	}
-	if (found < 0)
-		return 0; /* gone already */
-	word = &cmdline->words[found];
-	if (change->before)
-		return add_splice(splices, word->offset, word->size, change->before,
-				  strlen(change->before));
-	if (found > 0)
-		return add_splice(splices, word->offset - 1, word->size + 1, NULL, 0);
-	return add_splice(splices, word->offset, word->size + (cmdline->n > 1 ? 1 : 0), NULL,
-			  0);
+	r = cmdline_parse(value.text, value.size, CMDLINE_LINE, &cmdline);
+	if (r < 0)
+		return r;
+	found = added ? find_word(&cmdline, added, added_size) : -ENOENT;
+	word = found >= 0 ? &cmdline.words[found] : NULL;
+	if (word && removed)
+		r = add_splice(&splices, word->offset, word->size, removed, removed_size);
+	else if (word && found > 0)
+		r = add_splice(&splices, word->offset - 1, word->size + 1, NULL, 0);
+	else if (word)
+		r = add_splice(&splices, word->offset, word->size + (cmdline.n > 1), NULL, 0);
+	else if (removed && find_word(&cmdline, removed, removed_size) < 0)
+		r = splice_back(&cmdline, removed, removed_size, &splices);
+	if (r < 0 || splices.n == 0)
+		return r;
+	return apply_splices(script, name, &value, &splices, diag);
+}
+
+/* Whether two words have the same name up to '-' and '_': the one was made of the other. */
+static bool same_name(const struct own_words *a, size_t i, const struct own_words *b, size_t j)
+{
+	size_t n = strcspn(a->items[i], "=");
+
+	if (strcspn(b->items[j], "=") != n)
+		return false;
+	for (size_t k = 0; k < n; k++)
+		if (a->items[i][k] != b->items[j][k] &&
+		    !(strchr("-_", a->items[i][k]) && strchr("-_", b->items[j][k])))
+			return false;
+	return true;
 }
 
 int shell_edit_reverse(struct shell_script *script, const char *name,
-		       const struct cmdline_changes *changes, struct diag *diag)
+		       const struct shell_value *before, const struct shell_value *written,
+		       struct diag *diag)
 {
-	int any = 0;
+	_cleanup_cmdline_ struct cmdline old = {}, new = {};
+	_cleanup_(own_words_done) struct own_words added = {}, removed = {};
+	size_t taken = 0; /* of removed: those that were turned into an added word */
+	int any = 0, r;
 
-	for (size_t i = changes->n; i-- > 0;) {
-		_cleanup_shell_value_ struct shell_value value = {};
-		_cleanup_(splices_done) struct splices splices = {};
-		_cleanup_cmdline_ struct cmdline cmdline = {};
-		int r;
+	r = cmdline_parse(before->text ? before->text : "", before->size, CMDLINE_LINE, &old);
+	if (r >= 0)
+		r = cmdline_parse(written->text ? written->text : "", written->size,
+				  CMDLINE_LINE, &new);
+	if (r >= 0)
+		r = words_only_in(&new, &old, &added);
+	if (r >= 0)
+		r = words_only_in(&old, &new, &removed);
+	for (size_t i = 0; r >= 0 && i < added.n; i++) {
+		bool pair = taken < removed.n && same_name(&removed, taken, &added, i);
 
-		r = shell_script_value(script, name, &value);
-		if (r < 0)
-			return r;
-		if (value.known == SHELL_IS_DYNAMIC)
-			return refuse_dynamic(script, name, &value, diag);
-		if (value.known == SHELL_IS_UNSET) {
-			if (changes->items[i].after)
-				continue;
-			r = append_assignment(script, name, changes->items[i].before, diag);
-		} else {
-			r = cmdline_parse(value.text, value.size, CMDLINE_LINE, &cmdline);
-			if (r >= 0)
-				r = splice_reverse(&cmdline, &changes->items[i], &splices);
-			if (r >= 0)
-				r = splices.n ? apply_splices(script, name, &value, &splices,
-							      diag)
-					      : 0;
-		}
-		if (r < 0)
-			return r;
-		any |= r;
+		r = reverse_word(script, name, added.items[i], added.sizes[i],
+				 pair ? removed.items[taken] : NULL,
+				 pair ? removed.sizes[taken] : 0, diag);
+		taken += pair;
+		any |= r > 0;
 	}
-	return any;
+	for (; r >= 0 && taken < removed.n; taken++) {
+		r = reverse_word(script, name, NULL, 0, removed.items[taken],
+				 removed.sizes[taken], diag);
+		any |= r > 0;
+	}
+	return r < 0 ? r : any;
 }

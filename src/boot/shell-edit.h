@@ -6,8 +6,6 @@
 #include "boot/shell-vars.h"
 #include "facts/state.h"
 
-struct cmdline_changes;
-
 /*
  * Makes the variable ask for memcg on or off (cmdline_edit() says what that means) by changing
  * words where they are written, and replaces the texts of the script. A variable that is not
@@ -19,9 +17,11 @@ int shell_edit(struct shell_script *script, const char *name, enum memcg_state w
 	       unsigned flags, struct diag *diag) _must_check_;
 
 /*
- * The reverse of what an earlier edit did to words of a value that was edited since: words that
- * it added go if they are still there, words that it took out come back at the end, changed
- * words are changed back. changes are those of cmdline_edit(). Likewise 1, 0 or -ENOTSUP.
+ * The reverse of what an earlier edit did to a value that was edited since. before and written
+ * are the value around that edit: words for memcg that it added go if they are still there,
+ * those that it took out come back at the end, changed ones are changed back; all other words
+ * are as they are now. Likewise 1, 0 or -ENOTSUP.
  */
 int shell_edit_reverse(struct shell_script *script, const char *name,
-		       const struct cmdline_changes *changes, struct diag *diag) _must_check_;
+		       const struct shell_value *before, const struct shell_value *written,
+		       struct diag *diag) _must_check_;

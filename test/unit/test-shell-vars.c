@@ -284,30 +284,34 @@ static void test_edit(void **state _unused_)
 static void test_reverse(void **state _unused_)
 {
 	static const struct {
-		const char *before, *after, *text, *result;
+		const char *before, *written, *text, *result;
 	} cases[] = {
-		{ NULL, D, X "=\"a " D " c\"\n", X "=\"a c\"\n" },
-		{ NULL, D, X "=\"a c\"\n", X "=\"a c\"\n" },
-		{ NULL, D, X "=" D "\n", X "=\n" },
-		{ D, NULL, X "=\"a c\"\n", X "=\"a c " D "\"\n" },
-		{ D, NULL, X "=\"a " D "\"\n", X "=\"a " D "\"\n" },
-		{ D, NULL, "", X "=\"" D "\"\n" },
-		{ "cgroup_disable=pressure,memory", "cgroup_disable=pressure",
+		{ "a", "a " D, X "=\"a " D " c\"\n", X "=\"a c\"\n" },
+		{ "a", "a " D, X "=\"a c\"\n", X "=\"a c\"\n" },
+		{ "", D, X "=" D "\n", X "=\n" },
+		{ "a " D, "a", X "=\"a c\"\n", X "=\"a c " D "\"\n" },
+		{ D, "", X "=\"a " D "\"\n", X "=\"a " D "\"\n" },
+		{ D, "", "", X "=\"" D "\"\n" },
+		{ "b cgroup_disable=pressure,memory", "b cgroup_disable=pressure",
 		  X "=\"cgroup_disable=pressure x\"\n",
 		  X "=\"cgroup_disable=pressure,memory x\"\n" },
+		{ "a " E, "a " D, X "=\"x -- y\"\n", X "=\"x " E " -- y\"\n" },
+		{ "a " E, "a " D, X "=\"x " D "\"\n", X "=\"x " E "\"\n" },
+		{ D " a", D " a " D, X "=\"" D " b " D "\"\n", X "=\"" D " b\"\n" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_(shell_script_done) struct shell_script script = {};
 		_cleanup_diag_ struct diag diag = {};
-		struct cmdline_change change = { (char *)cases[i].before,
-						 (char *)cases[i].after };
-		const struct cmdline_changes changes = { &change, 1, 1 };
+		const struct shell_value before = { .text = (char *)cases[i].before,
+						    .size = strlen(cases[i].before) },
+					 written = { .text = (char *)cases[i].written,
+						     .size = strlen(cases[i].written) };
 
 		assert_int_equal(shell_script_add(&script, "f", cases[i].text,
 						  strlen(cases[i].text), &diag),
 				 0);
-		assert_int_equal(shell_edit_reverse(&script, X, &changes, &diag),
+		assert_int_equal(shell_edit_reverse(&script, X, &before, &written, &diag),
 				 !streq(cases[i].text, cases[i].result));
 		assert_string_equal(script.files[0].text, cases[i].result);
 	}

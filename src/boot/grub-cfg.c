@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "boot/grub-cfg.h"
+
+#include "base/diag.h"
+
+enum {
+	ENV_SIZE = 1024,
+	MAX_DEPTH = 32,
+};
+
+#define ENV_SIGNATURE "# GRUB Environment Block\n"
+
+/* --- the environment block --- */
+
+void grub_env_done(struct grub_env *env)
+{
+	strv_done(&env->names);
+	strv_done(&env->values);
+}
+
+int grub_env_parse(const char *data, size_t size, struct grub_env *ret)
+{
+	_cleanup_grub_env_ struct grub_env env = {};
+	const char *p = data, *end = data + size;
+
+	if (size < sizeof(ENV_SIGNATURE) ||
+	    memcmp(data, ENV_SIGNATURE, sizeof(ENV_SIGNATURE) - 1) != 0)
+		return 0;
+	while (p < end) {
+		const char *lf = memchr(p, '\n', (size_t)(end - p)), *equals;
+
+		if (!lf)
+			break; /* the padding, '#' to the end */
+		equals = memchr(p, '=', (size_t)(lf - p));
+		if (*p != '#' && equals) {
+			strv_add_n(&env.names, p, (size_t)(equals - p));
+			strv_add_n(&env.values, equals + 1, (size_t)(lf - equals - 1));
+		}
+		p = lf + 1;
+	}
+	if (strv_error(&env.names) < 0 || strv_error(&env.values) < 0)
+		return -ENOMEM;
+	*ret = env;
+	env = (struct grub_env){};
+	return 0;
+}
+
+const char *grub_env_get(const struct grub_env *env, const char *name)
+{
+	for (size_t i = 0; i < env->names.n; i++)
+		if (streq(env->names.items[i], name))
+			return env->values.items[i];
+	return NULL;
+}
+
+/* --- the menu as a tree --- */
+
+/* A menu entry or a submenu. */
+struct node {
+	char *id;
+	char *title;
+	ssize_t parent; /* -1: top level */
+	size_t index;	/* in its menu */
+	bool submenu;
+	ssize_t entry; /* in the list of entries; -1: boots no Linux */
+};
+
+struct menu {
+	struct node *nodes;
+	size_t n, alloc;
+};
+
+static void menu_done(struct menu *menu)
+{
+	for (size_t i = 0; i < menu->n; i++) {
+		free(menu->nodes[i].id);
+		free(menu->nodes[i].title);
+	}
+	free(menu->nodes);
+}
+
+static int menu_add(struct menu *menu, ssize_t parent, const char *title, const char *id,
+		    bool submenu, size_t *ret)
+{
+	struct node *node;
+	size_t index = 0;
+
+	if (menu->n == menu->alloc) {
+		size_t alloc = menu->alloc ? menu->alloc * 2 : 16;
+		struct node *nodes = reallocarray(menu->nodes, alloc, sizeof(*nodes));
+
+		if (!nodes)
+			return -ENOMEM;
+		menu->nodes = nodes;
+		menu->alloc = alloc;
+	}
+	for (size_t i = 0; i < menu->n; i++)
+		index += menu->nodes[i].parent == parent;
+	node = &menu->nodes[menu->n];
+	*node = (struct node){
+		.id = strdup(id ? id : title),
+		.title = strdup(title),
+		.parent = parent,
+		.index = index,
+		.submenu = submenu,
+		.entry = -1,
+	};
+	if (!node->id || !node->title) {
+		free(node->id);
+		free(node->title);
+		return -ENOMEM;
+	}
+	*ret = menu->n++;
+	return 0;
+}
+
+/* The child of parent that a component of "default" names; -1 when none does. */
+static ssize_t find_child(const struct menu *menu, ssize_t parent, const char *name)
+{
+	unsigned number;
+
+	/* an id or a title may be all digits, but GRUB takes those for a number first */
+	if (str_parse_uint(name, &number) >= 0) {
+		for (size_t i = 0; i < menu->n; i++)
+			if (menu->nodes[i].parent == parent && menu->nodes[i].index == number)
+				return (ssize_t)i;
+		return -1;
+	}
+	for (size_t i = 0; i < menu->n; i++)
+		if (menu->nodes[i].parent == parent &&
+		    (streq(menu->nodes[i].id, name) || streq(menu->nodes[i].title, name)))
+			return (ssize_t)i;
+	return -1;
+}
+
+/* One component of "a>b"; ">>" stands for ">". *p is behind it. */
+static int next_component(const char **p, char **ret)
+{
+	_cleanup_strbuf_ struct strbuf buf = {};
+
+	while (**p) {
+		if (**p == '>') {
+			if ((*p)[1] != '>')
+				break;
+			(*p)++;
+		}
+		strbuf_addc(&buf, *(*p)++);
+	}
+	if (**p == '>')
+		(*p)++;
+	return strbuf_take(&buf, ret, NULL);
+}
+
+/* The node that $default leads to, or -1. What GRUB does not find is its first entry. */
+static int find_default(const struct menu *menu, const char *value, ssize_t *ret)
+{
+	ssize_t at = -1;
+
+	for (;;) {
+		_cleanup_free_ char *name = NULL;
+		ssize_t child;
+		int r = next_component(&value, &name);
+
+		if (r < 0)
+			return r;
+		child = *name ? find_child(menu, at, name) : -1;
+		if (child < 0)
+			child = find_child(menu, at, "0");
+		if (child < 0)
+			break;
+		at = child;
+		if (!menu->nodes[at].submenu)
+			break;
+	}
+	*ret = at;
+	return 0;
+}
+
+/* --- reading the script --- */
+
+enum block {
+	BLOCK_OTHER,
+	BLOCK_MENUENTRY,
+	BLOCK_SUBMENU,
+};
+
+struct reader {
+	const char *path;
+	const char *s;
+	size_t size;
+	size_t at;
+	unsigned line;
+	struct diag *diag;
+
+	/* the command being read */
+	struct strv words;
+	struct strv raw; /* unexpanded, for "set default" */
+	unsigned command_line;
+
+	struct {
+		enum block block;
+		ssize_t node;
+		unsigned line;
+	} blocks[MAX_DEPTH];
+	size_t depth;
+
+	struct grub_env vars; /* set to plain text so far */
+	const struct grub_env *env;
+	bool in_ours;
+	bool in_foreign;
+	char *fallback_default; /* of "set default" without a one-time entry */
+	bool xen;		/* the entry loads a hypervisor first */
+
+	struct menu menu;
+	struct grub_cfg *cfg;
+};
+
+static void reader_done(struct reader *r)
+{
+	strv_done(&r->words);
+	strv_done(&r->raw);
+	grub_env_done(&r->vars);
+	free(r->fallback_default);
+	menu_done(&r->menu);
+}
+
+static int unfinished(struct reader *r, unsigned line, const char *what)
+{
+	diag_error(r->diag, &(struct diag_where){ .path = r->path, .line = line }, "%s", what);
+	return -EBADMSG;
+}
+
+static int set_variable(struct reader *r, const char *name, size_t name_size, const char *value)
+{
+	for (size_t i = 0; i < r->vars.names.n; i++)
+		if (strlen(r->vars.names.items[i]) == name_size &&
+		    memcmp(r->vars.names.items[i], name, name_size) == 0) {
+			char *copy = strdup(value);
+
+			if (!copy)
+				return -ENOMEM;
+			free(r->vars.values.items[i]);
+			r->vars.values.items[i] = copy;
+			return 0;
+		}
+	strv_add_n(&r->vars.names, name, name_size);
+	strv_add(&r->vars.values, value);
+	return r->vars.names.failed || r->vars.values.failed ? -ENOMEM : 0;
+}
+
+static const char *get_variable(const struct reader *r, const char *name)
+{
+	const char *value;
+
+	/* set in both branches of an "if" about an old GRUB */
+	if (streq(name, "menuentry_id_option"))
+		return "--id";
+	value = grub_env_get(&r->vars, name);
+	return value ? value : grub_env_get(r->env, name);
+}
+
+/* "$name" or "${name}" at r->at: appends its value; a lone dollar stands for itself. */
+static int read_variable(struct reader *r, struct strbuf *out)
+{
+	bool braces = r->at + 1 < r->size && r->s[r->at + 1] == '{';
+	size_t start = r->at + 1 + braces, end = start;
+	_cleanup_free_ char *name = NULL;
+	const char *value;
+
+	while (end < r->size && (r->s[end] == '_' || (r->s[end] >= '0' && r->s[end] <= '9') ||
+				 (r->s[end] >= 'a' && r->s[end] <= 'z') ||
+				 (r->s[end] >= 'A' && r->s[end] <= 'Z')))
+		end++;
+	if (end == start || (braces && (end >= r->size || r->s[end] != '}'))) {
+		strbuf_addc(out, r->s[r->at++]);
+		return 0;
+	}
+	name = str_dup_n(r->s + start, end - start);
+	if (!name)
+		return -ENOMEM;
+	value = get_variable(r, name);
+	if (value)
+		strbuf_adds(out, value);
+	r->at = end + braces;
+	return 0;
+}
+
+/* Inside double quotes, behind the first. */
+static int read_double(struct reader *r, struct strbuf *out)
+{
+	unsigned line = r->line;
+	int e;
+
+	while (r->at < r->size && r->s[r->at] != '"') {
+		char c = r->s[r->at];
+
+		if (c == '$') {
+			e = read_variable(r, out);
+			if (e < 0)
+				return e;
+			continue;
+		}
+		if (c == '\\' && r->at + 1 < r->size && strchr("$\"\\", r->s[r->at + 1]))
+			c = r->s[++r->at];
+		r->line += c == '\n';
+		strbuf_addc(out, c);
+		r->at++;
+	}
+	if (r->at >= r->size)
+		return unfinished(r, line, "a double quote that starts here does not end");
+	r->at++;
+	return 0;
+}
+
+static int read_single(struct reader *r, struct strbuf *out)
+{
+	const char *start = r->s + r->at, *end = memchr(start, '\'', r->size - r->at);
+
+	if (!end)
+		return unfinished(r, r->line, "a single quote that starts here does not end");
+	for (const char *p = start; p < end; p++)
+		r->line += *p == '\n';
+	strbuf_add(out, start, (size_t)(end - start));
+	r->at = (size_t)(end - r->s) + 1;
+	return 0;
+}
+
+/* One word into r->words, and as it is written into r->raw. */
+static int read_word(struct reader *r)
+{
+	_cleanup_strbuf_ struct strbuf out = {};
+	size_t start = r->at;
+	int e = 0;
+
+	strbuf_adds(&out, "");
+	while (e >= 0 && r->at < r->size && !strchr(" \t\r\n;|&<>{}", r->s[r->at])) {
+		char c = r->s[r->at];
+
+		if (c == '\'') {
+			r->at++;
+			e = read_single(r, &out);
+		} else if (c == '"') {
+			r->at++;
+			e = read_double(r, &out);
+		} else if (c == '$') {
+			e = read_variable(r, &out);
+		} else {
+			if (c == '\\' && r->at + 1 < r->size) {
+				c = r->s[++r->at];
+				r->line += c == '\n';
+			}
+			if (c != '\n')
+				strbuf_addc(&out, c);
+			r->at++;
+		}
+	}
+	if (e < 0)
+		return e;
+	/* '{' and '}' are words by themselves only where a word could start */
+	if (r->at == start)
+		strbuf_addc(&out, r->s[r->at++]);
+	if (out.failed)
+		return -ENOMEM;
+	strv_add_n(&r->words, out.data, out.len);
+	strv_add_n(&r->raw, r->s + start, r->at - start);
+	return r->words.failed || r->raw.failed ? -ENOMEM : 0;
+}
+
+static void forget_command(struct reader *r)
+{
+	strv_done(&r->words);
+	strv_done(&r->raw);
+}
+
+/* "### BEGIN /etc/grub.d/10_linux ###" */
+static void read_comment(struct reader *r)
+{
+	static const char *const ours[] = { "10_linux", "10_linux_zfs", "20_linux_xen",
+					    "42_memcg_policy" };
+	size_t start = r->at, n;
+	_cleanup_free_ char *text = NULL;
+	const char *rest, *name;
+
+	while (r->at < r->size && r->s[r->at] != '\n')
+		r->at++;
+	text = str_dup_n(r->s + start, r->at - start);
+	if (!text)
+		return; /* then nothing is ours, and nothing is changed */
+	if (str_skip_prefix(text, "### END "))
+		r->in_ours = r->in_foreign = false;
+	rest = str_skip_prefix(text, "### BEGIN ");
+	if (!rest)
+		return;
+	n = strcspn(rest, " ");
+	text[(size_t)(rest - text) + n] = '\0';
+	name = strrchr(rest, '/');
+	r->in_ours = false;
+	r->in_foreign = name && streq(name + 1, "30_os-prober");
+	for (size_t i = 0; name && i < ARRAY_SIZE(ours); i++)
+		if (streq(name + 1, ours[i]))
+			r->in_ours = true;
+}
+
+/* The innermost menu entry or submenu we are in, or -1. */
+static ssize_t current_node(const struct reader *r, enum block block)
+{
+	for (size_t i = r->depth; i-- > 0;)
+		if (r->blocks[i].block == block)
+			return r->blocks[i].node;
+	return -1;
+}
+
+/* Titles from the top, or ids, with a separator. */
+static int full_name(const struct reader *r, ssize_t node, bool id, const char *separator,
+		     char **ret)
+{
+	_cleanup_strbuf_ struct strbuf buf = {};
+	ssize_t chain[MAX_DEPTH];
+	size_t n = 0;
+
+	for (; node >= 0 && n < MAX_DEPTH; node = r->menu.nodes[node].parent)
+		chain[n++] = node;
+	while (n-- > 0) {
+		const struct node *at = &r->menu.nodes[chain[n]];
+
+		strbuf_adds(&buf, id ? at->id : at->title);
+		if (n > 0)
+			strbuf_adds(&buf, separator);
+	}
+	return strbuf_take(&buf, ret, NULL);
+}
+
+/* The words from first on as GRUB hands them to the kernel: a word with a blank gets quotes. */
+static int join_words(const struct strv *words, size_t first, char **ret)
+{
+	_cleanup_strbuf_ struct strbuf buf = {};
+
+	for (size_t i = first; i < words->n; i++) {
+		const char *word = words->items[i];
+		bool quote = strchr(word, ' ');
+
+		if (*word == '\0')
+			continue;
+		if (buf.len > 0)
+			strbuf_addc(&buf, ' ');
+		strbuf_addf(&buf, quote ? "\"%s\"" : "%s", word);
+	}
+	return strbuf_take(&buf, ret, NULL);
+}
+
+/* The kernel of the entry we are in. */
+static int add_kernel(struct reader *r, size_t image_word, size_t first_arg)
+{
+	ssize_t node = current_node(r, BLOCK_MENUENTRY);
+	struct boot_entry *entry;
+	int e;
+
+	if (node < 0 || r->menu.nodes[node].entry >= 0 || r->words.n <= image_word)
+		return 0;
+	entry = boot_entries_add(&r->cfg->entries);
+	if (!entry)
+		return -ENOMEM;
+	r->menu.nodes[node].entry = (ssize_t)r->cfg->entries.n - 1;
+	entry->line = r->command_line;
+	entry->ours = r->in_ours;
+	entry->foreign = r->in_foreign;
+	e = full_name(r, node, true, ">", &entry->id);
+	if (e >= 0)
+		e = full_name(r, node, false, " > ", &entry->title);
+	if (e >= 0)
+		e = join_words(&r->words, first_arg, &entry->args);
+	if (e < 0)
+		return e;
+	entry->image = strdup(r->words.items[image_word]);
+	entry->source = strdup(r->path);
+	/* by GRUB's own ids; a title may say anything in any language */
+	entry->recovery = strstr(entry->id, "-recovery-") != NULL;
+	return entry->image && entry->source ? 0 : -ENOMEM;
+}
+
+/* multiboot: the first module behind a hypervisor is the kernel. */
+static int add_module(struct reader *r)
+{
+	size_t image = 1;
+
+	if (!r->xen)
+		return 0;
+	r->xen = false;
+	while (image < r->words.n && str_skip_prefix(r->words.items[image], "--"))
+		image++;
+	/* Xen drops the word behind the file's name, so 20_linux_xen puts one there */
+	if (image + 1 < r->words.n && streq(r->words.items[image + 1], "placeholder"))
+		return add_kernel(r, image, image + 2);
+	return add_kernel(r, image, image + 1);
+}
+
+static int assign(struct reader *r, size_t word)
+{
+	const char *text = r->words.items[word], *equals = strchr(text, '=');
+	int e;
+
+	if (!equals || equals == text)
+		return 0;
+	if (streq_ptr(str_skip_prefix(text, "default="), equals + 1) && r->depth == 0 &&
+	    !strstr(r->raw.items[word], "next_entry")) {
+		free(r->fallback_default);
+		r->fallback_default = strdup(equals + 1);
+		if (!r->fallback_default)
+			return -ENOMEM;
+	}
+	e = set_variable(r, text, (size_t)(equals - text), equals + 1);
+	return e;
+}
+
+static int end_command(struct reader *r)
+{
+	static const char *const linux_commands[] = { "linux", "linux16", "linuxefi" };
+	static const char *const xen_commands[] = { "multiboot", "multiboot2",
+						    "xen_hypervisor" };
+	static const char *const module_commands[] = { "module", "module2", "xen_module",
+						       "xen_linux" };
+	const char *command = r->words.n ? r->words.items[0] : "";
+	int e = 0;
+
+	/* "then linux ..." */
+	while (r->words.n > 1 && (streq(command, "then") || streq(command, "else") ||
+				  streq(command, "do") || streq(command, "elif"))) {
+		free(r->words.items[0]);
+		free(r->raw.items[0]);
+		memmove(r->words.items, r->words.items + 1, r->words.n * sizeof(char *));
+		memmove(r->raw.items, r->raw.items + 1, r->raw.n * sizeof(char *));
+		r->words.n--;
+		r->raw.n--;
+		command = r->words.items[0];
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(linux_commands) && e >= 0; i++)
+		if (streq(command, linux_commands[i]))
+			e = add_kernel(r, 1, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(xen_commands); i++)
+		if (streq(command, xen_commands[i]))
+			r->xen = true;
+	for (size_t i = 0; i < ARRAY_SIZE(module_commands) && e >= 0; i++)
+		if (streq(command, module_commands[i]))
+			e = add_module(r);
+	if (streq(command, "set") && r->words.n > 1)
+		e = assign(r, 1);
+	else if (strchr(command, '='))
+		e = assign(r, 0);
+	else if (streq(command, "blscfg"))
+		r->cfg->blscfg = true;
+	else if (streq(command, "configfile") && r->depth == 0)
+		r->cfg->stub = true;
+	forget_command(r);
+	return e;
+}
+
+/* '{': what the words before it begin. */
+static int open_block(struct reader *r)
+{
+	const char *command = r->words.n ? r->words.items[0] : "";
+	enum block block = streq(command, "menuentry") ? BLOCK_MENUENTRY
+			   : streq(command, "submenu") ? BLOCK_SUBMENU
+						       : BLOCK_OTHER;
+	const char *title = NULL, *id = NULL;
+	size_t node = 0;
+	int e = 0;
+
+	if (r->depth == MAX_DEPTH)
+		return unfinished(r, r->line, "braces are nested too deeply");
+	if (block != BLOCK_OTHER) {
+		for (size_t i = 1; i < r->words.n; i++) {
+			const char *word = r->words.items[i];
+			bool more = i + 1 < r->words.n;
+
+			if (str_skip_prefix(word, "--id="))
+				id = word + 5;
+			else if (streq(word, "--id") && more)
+				id = r->words.items[++i];
+			else if ((streq(word, "--class") || streq(word, "--users") ||
+				  streq(word, "--hotkey") || streq(word, "--source")) &&
+				 more)
+				i++;
+			else if (!title && !str_skip_prefix(word, "--"))
+				title = word;
+		}
+		e = menu_add(&r->menu, current_node(r, BLOCK_SUBMENU), title ? title : "", id,
+			     block == BLOCK_SUBMENU, &node);
+		r->xen = false;
+	}
+	r->blocks[r->depth].block = block;
+	r->blocks[r->depth].node = (ssize_t)node;
+	r->blocks[r->depth++].line = r->command_line;
+	forget_command(r);
+	return e;
+}
+
+static int read_script(struct reader *r)
+{
+	int e = 0;
+
+	while (e >= 0 && r->at < r->size) {
+		char c = r->s[r->at];
+
+		if (r->words.n == 0)
+			r->command_line = r->line;
+		if (c == ' ' || c == '\t' || c == '\r') {
+			r->at++;
+		} else if (c == '\\' && r->at + 1 < r->size && r->s[r->at + 1] == '\n') {
+			r->at += 2;
+			r->line++;
+		} else if (c == '#') {
+			read_comment(r);
+		} else if (c == '\n' || c == ';') {
+			e = end_command(r);
+			r->line += c == '\n';
+			r->at++;
+		} else if (c == '{') {
+			e = open_block(r);
+			r->at++;
+		} else if (c == '}') {
+			e = end_command(r);
+			if (r->depth == 0)
+				return unfinished(r, r->line, "a \"}\" that ends nothing");
+			r->depth--;
+			r->at++;
+		} else {
+			e = read_word(r);
+		}
+	}
+	if (e >= 0)
+		e = end_command(r);
+	if (e >= 0 && r->depth > 0)
+		return unfinished(r, r->blocks[r->depth - 1].line,
+				  "a \"{\" on this line does not end");
+	return e;
+}
+
+int grub_cfg_parse(const char *path, const char *text, size_t size, const struct grub_env *env,
+		   struct grub_cfg *ret, struct diag *diag)
+{
+	_cleanup_grub_cfg_ struct grub_cfg cfg = {};
+	_cleanup_(reader_done) struct reader reader = {
+		.path = path,
+		.s = text,
+		.size = size,
+		.line = 1,
+		.diag = diag,
+		.env = env,
+		.cfg = &cfg,
+	};
+	const char *next = grub_env_get(env, "next_entry"), *value;
+	ssize_t node = -1;
+	int r;
+
+	if (memchr(text, '\0', size))
+		return unfinished(&reader, 1, "a NUL byte: this is no text");
+	r = read_script(&reader);
+	if (r < 0)
+		return r;
+	/* the header takes next_entry first, whatever GRUB_DEFAULT= says */
+	value = next && *next ? next : reader.fallback_default;
+	r = find_default(&reader.menu, value ? value : "0", &node);
+	if (r < 0)
+		return r;
+	if (node >= 0 && reader.menu.nodes[node].entry >= 0)
+		cfg.entries.items[reader.menu.nodes[node].entry].is_default = true;
+	*ret = cfg;
+	cfg = (struct grub_cfg){};
+	return 0;
+}
+
+void grub_cfg_done(struct grub_cfg *cfg)
+{
+	boot_entries_done(&cfg->entries);
+	*cfg = (struct grub_cfg){};
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * grub.cfg as grub-mkconfig writes it: its menu entries, who made them, and which one the next
+ * boot takes. GRUB's script language is read as far as entries go: words, quotes, variables
+ * that are set to plain text; conditions are not evaluated.
+ */
+
+#include "boot/boot.h"
+
+/* The environment block: 1024 bytes of NAME=value lines. Initialise with {}. */
+struct grub_env {
+	struct strv names;
+	struct strv values;
+};
+
+/* Bytes that are no environment block give an empty one. */
+int grub_env_parse(const char *data, size_t size, struct grub_env *ret) _must_check_;
+/* NULL when it is not set. */
+const char *grub_env_get(const struct grub_env *env, const char *name) _pure_;
+void grub_env_done(struct grub_env *env);
+#define _cleanup_grub_env_ _cleanup_(grub_env_done)
+
+struct grub_cfg {
+	struct boot_entries entries; /* those that boot a Linux kernel, in menu order */
+	bool blscfg;		     /* more entries come from /boot/loader/entries */
+	bool stub;		     /* it only loads another one (configfile) */
+};
+
+/*
+ * Entries get source path and their line, and is_default by the file, env and GRUB's rules;
+ * kernel, request and the like are left to boot_read(). -EBADMSG with an error in diag when a
+ * quote or brace does not end: GRUB would stop there too.
+ */
+int grub_cfg_parse(const char *path, const char *text, size_t size, const struct grub_env *env,
+		   struct grub_cfg *ret, struct diag *diag) _must_check_;
+void grub_cfg_done(struct grub_cfg *cfg);
+#define _cleanup_grub_cfg_ _cleanup_(grub_cfg_done)
