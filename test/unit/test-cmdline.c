@@ -195,6 +195,82 @@ static void test_predict_unknown(void **state _unused_)
 	}
 }
 
+/*
+ * Kernels that honour cgroup_enable= cannot be had as packages, so their rules are tested on
+ * what their logs and their maintainers recorded; mainline's is tested on a real kernel
+ * (test/uml/truth.py).
+ */
+static void test_recorded(void **state _unused_)
+{
+	static const struct {
+		const char *kernel, *line;
+		unsigned rule;
+		enum memcg_state state_default;
+		const char *log; /* the last of Disabling and Enabling is what it did */
+	} records[] = {
+		{ "Debian 3.16", "quiet", CMDLINE_LAST_WINS, MEMCG_OFF, "" },
+		{ "Debian 3.16", "quiet cgroup_enable=memory", CMDLINE_LAST_WINS, MEMCG_OFF,
+		  "Enabling memory control group subsystem" },
+		{ "Debian 3.16", "cgroup_enable=memory cgroup_disable=memory",
+		  CMDLINE_LAST_WINS, MEMCG_OFF,
+		  "Enabling memory control group subsystem\n"
+		  "Disabling memory control group subsystem" },
+		{ "Debian 4.9", "cgroup_enable=memory cgroup_disable=memory", CMDLINE_MAINLINE,
+		  MEMCG_ON, "Disabling memory control group subsystem" },
+		/* the mask form: what is enabled is taken out of what is disabled, at the end
+		 */
+		{ "raspberrypi 4.14", "cgroup_enable=memory cgroup_disable=memory",
+		  CMDLINE_ENABLE_WINS, MEMCG_OFF, "Enabling memory control group subsystem" },
+		{ "raspberrypi 5.4", "cgroup_enable=memory", CMDLINE_ENABLE_WINS, MEMCG_OFF,
+		  "cgroup: Enabling memory control group subsystem" },
+		/* after raspberrypi/linux#6439, before #6524 */
+		{ "raspberrypi 6.6",
+		  "coherent_pool=1M cgroup_disable=memory cgroup_memory=1 cgroup_enable=memory",
+		  CMDLINE_MAINLINE, MEMCG_ON,
+		  "cgroup: Disabling memory control group subsystem\n"
+		  "Unknown kernel command line parameters \"cgroup_memory=1 "
+		  "cgroup_enable=memory\", will be passed to user space." },
+		{ "raspberrypi 6.18.29+rpt-rpi-2712",
+		  "reboot=w cgroup_disable=memory numa_policy=interleave  cgroup_enable=memory",
+		  CMDLINE_LAST_WINS, MEMCG_OFF,
+		  "cgroup: Disabling memory control group subsystem\n"
+		  "cgroup: Enabling memory control group subsystem" },
+		/* raspberrypi/linux#6980: a device tree that puts its word last */
+		{ "raspberrypi 6.12",
+		  "rootwait cgroup_enable=memory cgroup_memory=1 "
+		  "cgroup_disable=memory",
+		  CMDLINE_LAST_WINS, MEMCG_OFF,
+		  "cgroup: Enabling memory control group subsystem\n"
+		  "cgroup: Disabling memory control group subsystem" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(records); i++) {
+		_cleanup_cmdline_ struct cmdline cmdline = {};
+		const char *line = records[i].line, *log = records[i].log, *at;
+		enum memcg_state did = records[i].state_default, predicted, unknown;
+
+		while ((at = strstr(log, "ing memory control group"))) {
+			did = at[-1] == 'l' && at[-2] == 'b' && at[-3] == 'a' && at[-4] == 's'
+				      ? MEMCG_OFF
+				      : MEMCG_ON;
+			log = at + 1;
+		}
+		assert_int_equal(cmdline_parse(line, strlen(line), CMDLINE_LINE, &cmdline), 0);
+		predicted = cmdline_predict(&cmdline, records[i].rule, records[i].state_default,
+					    ANSWER_YES);
+		if (predicted != did)
+			fail_msg("%s, %s: it was %s", records[i].kernel, line,
+				 memcg_state_to_string(did));
+		/* where the rule is not known, nothing wrong is said */
+		unknown = cmdline_predict(&cmdline, CMDLINE_RULE_UNKNOWN,
+					  records[i].state_default, ANSWER_YES);
+		assert_true(unknown == did || unknown == MEMCG_UNKNOWN);
+	}
+	print_message("rules of kernels that honour cgroup_enable=: %zu recorded logs, no real "
+		      "kernel\n",
+		      ARRAY_SIZE(records));
+}
+
 static void test_hints(void **state _unused_)
 {
 	static const char text[] = "cgroup_memory=1 swapaccount=1 cgroup_no_v1=all "
@@ -488,13 +564,10 @@ static void test_edit_round_trip(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_split),
-		cmocka_unit_test(test_request),
-		cmocka_unit_test(test_predict_unknown),
-		cmocka_unit_test(test_hints),
-		cmocka_unit_test(test_edit),
-		cmocka_unit_test(test_edit_limits),
-		cmocka_unit_test(test_edit_random),
+		cmocka_unit_test(test_split),		cmocka_unit_test(test_request),
+		cmocka_unit_test(test_predict_unknown), cmocka_unit_test(test_hints),
+		cmocka_unit_test(test_recorded),	cmocka_unit_test(test_edit),
+		cmocka_unit_test(test_edit_limits),	cmocka_unit_test(test_edit_random),
 		cmocka_unit_test(test_edit_round_trip),
 	};
 
