@@ -44,6 +44,20 @@ int json_print(const struct json *value, bool pretty, char **ret) _must_check_;
 int json_parse(const char *text, size_t size, struct json **ret,
 	       size_t *ret_offset) _must_check_;
 
+/*
+ * Looks one scalar up without building a tree, for thousands of files: 1 with the value's text
+ * as written in the file (a string without its quotes), 0 when the text is well-formed and has
+ * no value there, -EAGAIN when json_parse() has to judge: malformed text, an escape sequence or
+ * an array on the way, or a value that is no scalar.
+ */
+struct json_span {
+	const char *text; /* in the file's text, not terminated */
+	size_t size;
+	bool is_string;
+};
+int json_find(const char *text, size_t size, const char *pointer,
+	      struct json_span *ret) _must_check_;
+
 /* Borrowed member, or NULL when there is none or the value is no object. */
 struct json *json_get(const struct json *object, const char *key);
 bool json_has(const struct json *object, const char *key);

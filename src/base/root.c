@@ -16,6 +16,7 @@ struct resolve_how {
 	uint64_t resolve;
 };
 #define RESOLVE_NO_MAGIC 0x02
+#define RESOLVE_NO_LINKS 0x04
 #define RESOLVE_IN_ROOT	 0x10
 #ifndef SYS_openat2
 #define SYS_openat2 437
@@ -379,6 +380,18 @@ static int open_resolved(const struct root *root, const char *path, bool follow,
 		return walk_path(root, path, follow, ret_fd, NULL);
 	if (root->mode == ROOT_OFFLINE && spelt_hidden(path))
 		return -ENOENT;
+	if (root->mode == ROOT_OFFLINE && !strstr(path, "..")) {
+		/* without links and ".." the path is where it says: nothing to look up after */
+		how.resolve |= RESOLVE_NO_LINKS;
+		fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+		if (fd >= 0) {
+			*ret_fd = TAKE_FD(fd);
+			return 0;
+		}
+		if (errno != ELOOP && errno != EAGAIN && errno != ENOSYS && errno != EPERM)
+			return -errno;
+		how.resolve &= ~(uint64_t)RESOLVE_NO_LINKS;
+	}
 	for (unsigned tries = 0;; tries++) {
 		fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
 		if (fd >= 0)
@@ -540,16 +553,17 @@ int root_open_dir(const struct root *root, const char *path, int *ret_fd)
 	return 0;
 }
 
-int root_read_fd(int fd, size_t max, char **ret, size_t *ret_size)
+/* st is of the file. */
+static int read_fd(int fd, const struct stat *st, size_t max, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *data = NULL;
-	size_t size = 0, alloc = 4096;
-	struct stat st;
+	size_t size = 0, alloc = 4096, expected = 0;
 
-	if (fstat(fd, &st) == 0 && st.st_size > 0) {
-		if ((uint64_t)st.st_size > max)
+	if (st->st_size > 0) {
+		if ((uint64_t)st->st_size > max)
 			return -EFBIG;
-		alloc = (size_t)st.st_size + 2; /* one byte to see the end, one for the NUL */
+		expected = (size_t)st->st_size;
+		alloc = expected + 2; /* one byte to see the end, one for the NUL */
 	}
 	data = malloc(alloc);
 	if (!data)
@@ -576,6 +590,9 @@ int root_read_fd(int fd, size_t max, char **ret, size_t *ret_size)
 		size += (size_t)n;
 		if (size > max)
 			return -EFBIG;
+		/* asked for more and got just what the file said: no need to ask again */
+		if (size == expected)
+			break;
 	}
 	data[size] = '\0';
 	if (ret_size)
@@ -584,16 +601,26 @@ int root_read_fd(int fd, size_t max, char **ret, size_t *ret_size)
 	return 0;
 }
 
+int root_read_fd(int fd, size_t max, char **ret, size_t *ret_size)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return read_fd(fd, &st, max, ret, ret_size);
+}
+
 int root_read(const struct root *root, const char *path, size_t max, char **ret,
 	      size_t *ret_size)
 {
 	_cleanup_fd_ int fd = -EBADF;
+	struct stat st;
 	int r;
 
-	r = root_open_file(root, path, &fd, NULL);
+	r = root_open_file(root, path, &fd, &st);
 	if (r < 0)
 		return r;
-	return root_read_fd(fd, max, ret, ret_size);
+	return read_fd(fd, &st, max, ret, ret_size);
 }
 
 /* --- looking --- */
@@ -786,14 +813,14 @@ int root_glob(const struct root *root, const char *pattern, size_t max, struct s
 	return run_glob(&glob, pattern);
 }
 
-int root_glob_budget(const struct root *root, const char *pattern, size_t max, size_t *budget,
-		     struct strv *ret)
+int root_glob_budget(const struct root *root, const char *pattern, bool check, size_t max,
+		     size_t *budget, struct strv *ret)
 {
 	struct glob glob = {
 		.root = root,
 		.max = max,
 		.budget = budget,
-		.unchecked = true,
+		.unchecked = !check,
 		.ret = ret,
 	};
 

@@ -103,8 +103,8 @@ int root_list(const struct root *root, const char *path, struct strv *ret) _must
 int root_glob(const struct root *root, const char *pattern, size_t max,
 	      struct strv *ret) _must_check_;
 /*
- * The same with the caller's budget of entries, lowered by what was looked at. A path whose
- * last component has no wildcard need not exist: the caller opens it anyway.
+ * The same with the caller's budget of entries, lowered by what was looked at. With check unset
+ * a path whose last component has no wildcard need not exist: the caller opens it anyway.
  */
-int root_glob_budget(const struct root *root, const char *pattern, size_t max, size_t *budget,
-		     struct strv *ret) _must_check_;
+int root_glob_budget(const struct root *root, const char *pattern, bool check, size_t max,
+		     size_t *budget, struct strv *ret) _must_check_;

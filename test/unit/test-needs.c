@@ -295,6 +295,10 @@ static void test_rules(void **state _unused_)
 		  { { "x.json", "{\"a\":{}}" } },
 		  "yes yes 0: /x.json:0 /a = (there)" },
 		{ "[InUse]\nJson=/x.json /a > 0\n", { { "x.json", "{\"a\":\"9\"}" } }, "none" },
+		/* with an escaped name the tree is built */
+		{ "[InUse]\nJson=/x.json /a/0 = null\nJson=/x.json /b > 1\n",
+		  { { "x.json", "{\"a\":[null],\"b\":2}" } },
+		  "yes yes 0: /x.json:0 /a/0 = null; /x.json:0 /b = 2" },
 		/* variables */
 		{ "Variable=D /var/x Json /etc/x.json /data-root\n[InUse]\nPath=${D}/*\n",
 		  { { "var/x/c", "" } },

@@ -117,13 +117,15 @@ static void test_glob(void **state _unused_)
 	assert_int_equal(few.n, 2);
 	/* a last component without wildcards is left to the caller; the budget is shared */
 	strv_done(&found);
-	assert_int_equal(root_glob_budget(t.root, "/etc/*.d/1.conf", 100, &budget, &found), 0);
+	assert_int_equal(
+		root_glob_budget(t.root, "/etc/*.d/1.conf", false, 100, &budget, &found), 0);
 	assert_int_equal(found.n, 2);
 	assert_int_equal(budget, 8);
 	assert_int_equal(root_glob(t.root, "/etc/*.d/1.conf", 100, &few), 0);
 	assert_int_equal(few.n, 3);
 	budget = 3;
-	assert_int_equal(root_glob_budget(t.root, "/etc/*.d/*", 100, &budget, &found), -EFBIG);
+	assert_int_equal(root_glob_budget(t.root, "/etc/*.d/*", false, 100, &budget, &found),
+			 -EFBIG);
 	tree_done(&t);
 }
 
