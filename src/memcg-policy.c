@@ -14,9 +14,8 @@
 #include <stdio.h>
 
 static int (*const verb_functions[_VERB_MAX])(const struct cmd *cmd) = {
-	[VERB_BENCH] = cmd_bench,
-	[VERB_NEEDS] = cmd_needs,
-	[VERB_UNITS] = cmd_units,
+	[VERB_STATUS] = cmd_status, [VERB_CHECK] = cmd_check, [VERB_BENCH] = cmd_bench,
+	[VERB_NEEDS] = cmd_needs,   [VERB_UNITS] = cmd_units,
 };
 
 /* The environment cannot redirect a root tool: what we run gets a known PATH and locale. */

@@ -21,5 +21,7 @@ struct cmd {
 };
 
 int cmd_bench(const struct cmd *cmd);
+int cmd_check(const struct cmd *cmd);
 int cmd_needs(const struct cmd *cmd);
+int cmd_status(const struct cmd *cmd);
 int cmd_units(const struct cmd *cmd);

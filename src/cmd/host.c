@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cmd/host.h"
+
+#include "base/root.h"
+#include "base/str.h"
+#include "needs/needs.h"
+
+#include <stdio.h>
+
+const char *verdict_to_string(enum verdict verdict)
+{
+	static const char *const names[_VERDICT_MAX] = {
+		[VERDICT_OK] = "ok",
+		[VERDICT_CHANGE_REQUIRED] = "change-required",
+		[VERDICT_REBOOT_REQUIRED] = "reboot-required",
+		[VERDICT_IMPOSSIBLE] = "impossible",
+		[VERDICT_UNMANAGED] = "unmanaged",
+		[VERDICT_UNKNOWN] = "unknown",
+	};
+
+	return names[verdict];
+}
+
+enum boot_want host_want(const struct host *host)
+{
+	switch (host->decision.memcg) {
+	case DECISION_ON:
+		return BOOT_WANT_ON;
+	case DECISION_OFF:
+		return BOOT_WANT_OFF;
+	default:
+		return BOOT_WANT_NOTHING;
+	}
+}
+
+/* Policy, role and needs as far as they are wanted, and what they decide. */
+static int load_decision(struct host *host, unsigned parts, struct diag *diag)
+{
+	struct decision_reason role_reason = {};
+	const char *role = NULL;
+	bool guess;
+	int r;
+
+	r = policy_load(host->root, &host->policy, diag);
+	if (r < 0)
+		return r;
+	guess = host->policy.role.value && streq(host->policy.role.value, POLICY_ROLE_AUTO);
+	if (guess || parts & HOST_NEEDS || host->policy.memcg.value == POLICY_AUTO) {
+		r = needs_find(host->root, &host->needs, diag);
+		if (r < 0)
+			return r;
+		host->needs_known = true;
+	}
+	if (guess) {
+		r = needs_guess_role(host->root, &host->needs, &role, &role_reason);
+		if (r >= 0)
+			r = policy_resolve(&host->policy, role);
+	}
+	if (r >= 0 && host->policy.memcg.value == POLICY_AUTO && !host->needs_known) {
+		r = needs_find(host->root, &host->needs, diag);
+		host->needs_known = r >= 0;
+	}
+	if (r >= 0)
+		r = decide(&host->policy, host->needs_known ? &host->needs : NULL,
+			   guess ? &role_reason : NULL, &host->decision);
+	free(role_reason.text);
+	free(role_reason.path);
+	return r;
+}
+
+/* What the newest kernel would do with what the defaults ask for, while there is no menu yet.
+ */
+static int predict_from_defaults(struct host *host)
+{
+	static const char *const lines[_CMDLINE_REQUEST_MAX] = {
+		[CMDLINE_NONE] = "",
+		[CMDLINE_ON] = "cgroup_enable=memory",
+		[CMDLINE_OFF] = "cgroup_disable=memory",
+	};
+	const char *text = lines[host->state.configured];
+	_cleanup_cmdline_ struct cmdline line = {};
+	int r;
+
+	if (!text || host->facts.kernels.n == 0)
+		return 0;
+	r = cmdline_parse(text, strlen(text), CMDLINE_LINE, &line);
+	if (r < 0)
+		return r;
+	return kernel_predict(&host->facts.kernels.items[0], &line, &host->next);
+}
+
+/* What the next boot gives: the default entry's answer on that entry's kernel. */
+static int find_next(struct host *host)
+{
+	host->next = MEMCG_UNKNOWN;
+	if (!host->state.entries_known)
+		return predict_from_defaults(host);
+	for (size_t i = 0; i < host->state.entries.n; i++)
+		if (host->state.entries.items[i].is_default) {
+			host->next_entry = &host->state.entries.items[i];
+			host->next = host->next_entry->if_booted;
+		}
+	return 0;
+}
+
+static bool agrees(enum memcg_state state, enum boot_want want)
+{
+	return want == BOOT_WANT_ON ? state == MEMCG_ON
+				    : state == MEMCG_OFF || state == MEMCG_UNAVAILABLE;
+}
+
+/* Whether the state is known, and not as wanted. */
+static bool disagrees(enum memcg_state state, enum boot_want want)
+{
+	return state != MEMCG_UNKNOWN && state != MEMCG_NOT_LOOKED && !agrees(state, want);
+}
+
+static int set_verdict(struct host *host, enum verdict verdict, const char *next_step,
+		       const char *fmt, ...) _printf_(4, 5);
+
+static int set_verdict(struct host *host, enum verdict verdict, const char *next_step,
+		       const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&host->verdict_text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		host->verdict_text = NULL;
+		return -ENOMEM;
+	}
+	host->verdict = verdict;
+	host->next_step = next_step;
+	return 0;
+}
+
+/* What apply would do: *ret_impossible is the reason why it cannot, or NULL. */
+static int look_ahead(struct host *host, enum boot_want want, char **ret_impossible,
+		      struct diag *diag)
+{
+	_cleanup_changeset_ struct changeset cs = {};
+	_cleanup_diag_ struct diag why = {};
+	struct boot_words words;
+	int r;
+
+	r = boot_words(&host->boot, want, &words, &why);
+	if (r >= 0)
+		r = host->boot.backend->plan(&host->boot, &host->state, &words, &cs, &why);
+	if (r == -ENOTSUP) {
+		*ret_impossible =
+			strdup(why.n > 0 ? why.messages[0].text : "not supported here");
+		return *ret_impossible ? 0 : -ENOMEM;
+	}
+	host->edits = cs.n;
+	host->entries_differing = boot_n_differing(&host->state, want);
+	/* a plan that fails is for apply to say; here it is partial information */
+	for (size_t i = 0; i < why.n; i++)
+		if (why.messages[i].level == DIAG_ERROR)
+			why.messages[i].level = DIAG_WARNING;
+	diag_move(diag, &why);
+	return r == -ENOMEM ? r : 0;
+}
+
+static const char *want_name(enum boot_want want)
+{
+	return want == BOOT_WANT_ON ? "on" : "off";
+}
+
+static int judge(struct host *host, struct diag *diag)
+{
+	const struct running *running = &host->facts.running;
+	enum boot_want want = host_want(host);
+	_cleanup_free_ char *impossible = NULL;
+	const char *name = want_name(want);
+	int r;
+
+	if (want == BOOT_WANT_NOTHING)
+		return set_verdict(
+			host, VERDICT_UNMANAGED, NULL,
+			"the policy is \"leave\": nothing is decided, nothing is changed");
+	r = look_ahead(host, want, &impossible, diag);
+	if (r < 0)
+		return r;
+	if (impossible && !(agrees(running->memcg, want) && host->next != MEMCG_UNKNOWN &&
+			    agrees(host->next, want)))
+		return set_verdict(host, VERDICT_IMPOSSIBLE, NULL, "%s", impossible);
+	if (host->edits > 0 || host->entries_differing > 0)
+		return set_verdict(
+			host, VERDICT_CHANGE_REQUIRED, "memcg-policy apply",
+			"the decision is %s, and the boot configuration does not agree", name);
+	if (host->next == MEMCG_UNAVAILABLE && want == BOOT_WANT_ON)
+		return set_verdict(host, VERDICT_IMPOSSIBLE, NULL,
+				   "the kernel of the next boot is built without memcg");
+	if (disagrees(host->next, want))
+		return set_verdict(
+			host, VERDICT_IMPOSSIBLE, NULL,
+			"the next boot will have memcg %s although its configuration "
+			"is as decided: %s:%u",
+			memcg_state_to_string(host->next), host->next_entry->source,
+			host->next_entry->line);
+	if (disagrees(running->memcg, want)) {
+		if (running->memcg == MEMCG_UNAVAILABLE && host->next != MEMCG_ON)
+			return set_verdict(host, VERDICT_IMPOSSIBLE, NULL,
+					   "this kernel is built without memcg");
+		return set_verdict(host, VERDICT_REBOOT_REQUIRED, "reboot",
+				   "everything is in line; memcg is %s until the next boot",
+				   memcg_state_to_string(running->memcg));
+	}
+	if (host->next == MEMCG_UNKNOWN || running->memcg == MEMCG_UNKNOWN)
+		return set_verdict(host, VERDICT_UNKNOWN, NULL,
+				   "the decision is %s; what the %s does cannot be told", name,
+				   host->next == MEMCG_UNKNOWN ? "next boot"
+							       : "running kernel");
+	return set_verdict(host, VERDICT_OK, NULL, "memcg is %s, as decided", name);
+}
+
+int host_load(const struct root *root, unsigned parts, struct host *ret, struct diag *diag)
+{
+	int r;
+
+	ret->root = root;
+	r = load_decision(ret, parts, diag);
+	if (r < 0)
+		return r;
+	r = facts_load(root, &ret->facts);
+	if (r < 0)
+		return r;
+	if (!(parts & HOST_VERDICT))
+		return 0;
+	r = boot_probe(root, &ret->facts.kernels, ret->policy.backend.value, &ret->boot, diag);
+	if (r >= 0)
+		r = boot_read(&ret->boot, &ret->state, diag);
+	if (r >= 0)
+		r = find_next(ret);
+	return r < 0 ? r : judge(ret, diag);
+}
+
+void host_done(struct host *host)
+{
+	facts_done(&host->facts);
+	policy_done(&host->policy);
+	needs_done(&host->needs);
+	decision_done(&host->decision);
+	boot_state_done(&host->state);
+	free(host->verdict_text);
+	*host = (struct host){};
+}

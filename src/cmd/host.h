@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Everything that is known of a root, put together: what its kernel does now, what its next
+ * boot will do, what the policy decides, and whether they agree. Reads only.
+ */
+
+#include "base/diag.h"
+#include "boot/boot.h"
+#include "facts/facts.h"
+#include "policy/decide.h"
+#include "policy/need.h"
+#include "policy/policy.h"
+
+struct cmd;
+struct root;
+
+enum verdict {
+	VERDICT_OK,		 /* running, next boot and decision agree */
+	VERDICT_CHANGE_REQUIRED, /* apply would change the configuration or an entry */
+	VERDICT_REBOOT_REQUIRED, /* configured and generated; the kernel still runs as before */
+	VERDICT_IMPOSSIBLE,	 /* the decision cannot be had here */
+	VERDICT_UNMANAGED,	 /* the policy is leave: nothing is decided */
+	VERDICT_UNKNOWN,	 /* looked, and cannot tell */
+	_VERDICT_MAX,
+};
+
+const char *verdict_to_string(enum verdict verdict);
+
+enum host_parts {
+	HOST_NEEDS = 1 << 0,   /* also when the policy does not ask for them */
+	HOST_VERDICT = 1 << 1, /* boot entries and what apply would change */
+};
+
+/* Initialise with {}. */
+struct host {
+	const struct root *root; /* borrowed */
+	struct facts facts;
+	struct policy policy;
+	struct needs needs;
+	bool needs_known;
+	struct decision decision;
+
+	/* with HOST_VERDICT */
+	struct boot boot;
+	struct boot_state state;
+	enum memcg_state next;		     /* of the default entry, on that entry's kernel */
+	const struct boot_entry *next_entry; /* borrowed from state, or NULL */
+	size_t entries_differing;
+	size_t edits; /* files that apply would change */
+	enum verdict verdict;
+	char *verdict_text;    /* one sentence: why the verdict is what it is */
+	const char *next_step; /* the one command to run next, or NULL */
+};
+
+/*
+ * Loads facts, policy, needs where they decide or were asked for, and the decision. Warnings go
+ * to diag; a policy that is not understood is an error in diag and -EINVAL.
+ */
+int host_load(const struct root *root, unsigned parts, struct host *ret,
+	      struct diag *diag) _must_check_;
+void host_done(struct host *host);
+#define _cleanup_host_ _cleanup_(host_done)
+
+/* What the decision wants of the boot loader; BOOT_WANT_NOTHING when it is leave. */
+enum boot_want host_want(const struct host *host) _pure_;
