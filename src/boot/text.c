@@ -114,6 +114,13 @@ int text_verify(const struct boot *boot, const struct boot_words *words, struct 
 	return -EBADMSG;
 }
 
+int text_plan_verify(const struct boot *boot _unused_, const struct boot_state *state _unused_,
+		     const struct boot_words *words _unused_, bool edited, struct changeset *cs)
+{
+	cs->refresh = edited ? REFRESH_RUN : REFRESH_NONE;
+	return 0;
+}
+
 int text_no_refresh(const struct boot *boot _unused_, const struct boot_words *words _unused_,
 		    struct diag *diag _unused_)
 {

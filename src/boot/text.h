@@ -34,5 +34,7 @@ int text_request(const char *line, enum cmdline_request *ret, char **ret_token) 
 
 /* verify() of backends that need nothing else: every entry of ours is as wanted. */
 int text_verify(const struct boot *boot, const struct boot_words *words, struct diag *diag);
-/* refresh() where nothing follows the edit. */
+/* plan_refresh() and refresh() where nothing follows the edit but the proof. */
+int text_plan_verify(const struct boot *boot, const struct boot_state *state,
+		     const struct boot_words *words, bool edited, struct changeset *cs);
 int text_no_refresh(const struct boot *boot, const struct boot_words *words, struct diag *diag);

@@ -48,8 +48,7 @@ bool tool_mentions(const struct root *root, const char *path, const char *text)
 
 int tool_plan(const struct boot *boot, struct changeset *cs, const char *const *argv)
 {
-	cs->refresh = root_mode(boot->root) == ROOT_LIVE || boot->refresh ? REFRESH_RUN
-									  : REFRESH_PRINT;
+	cs->refresh = boot->refresh ? REFRESH_RUN : REFRESH_PRINT;
 	return changeset_add_command(cs, argv);
 }
 

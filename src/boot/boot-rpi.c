@@ -448,8 +448,11 @@ static int plan(const struct boot *boot, const struct boot_state *state _unused_
 {
 	_cleanup_(rpi_done) struct rpi rpi = {};
 	struct boot_words here = *words;
-	int r = load(boot->root, &rpi, diag);
+	int r;
 
+	if (words->want == BOOT_WANT_NOTHING)
+		return 0;
+	r = load(boot->root, &rpi, diag);
 	if (r >= 0)
 		r = check_file(boot, rpi.config.cmdline_path, diag);
 	if (r >= 0 && words->want == BOOT_WANT_ON)
@@ -458,10 +461,7 @@ static int plan(const struct boot *boot, const struct boot_state *state _unused_
 		r = text_plan(boot, &kind, rpi.config.cmdline_path, &here, cs, diag);
 	if (r >= 0 && rpi.next)
 		r = text_plan(boot, &kind, rpi.next, &here, cs, diag);
-	if (r < 0)
-		return r;
-	cs->refresh = cs->n > 0 ? REFRESH_RUN : REFRESH_NONE;
-	return 0;
+	return r < 0 ? r : text_plan_verify(boot, NULL, words, cs->n > 0, cs);
 }
 
 static int take_back(const struct boot *boot _unused_, const char *path,
@@ -477,6 +477,7 @@ const struct boot_backend boot_rpi = {
 	.probe = probe,
 	.read = read_state,
 	.plan = plan,
+	.plan_refresh = text_plan_verify,
 	.refresh = text_no_refresh,
 	.verify = text_verify,
 	.take_back = take_back,
