@@ -5,10 +5,7 @@
 
 /* In the order they are asked: the most specific first, the one that always answers last. */
 static const struct boot_backend *const backends[] = {
-	&boot_rpi,
-	&boot_grub_dropin,
-	&boot_grub_default,
-	&boot_none,
+	&boot_rpi, &boot_bls, &boot_grub_dropin, &boot_grub_default, &boot_none,
 };
 
 const struct boot_backend *boot_backend_find(const char *name)

@@ -145,4 +145,5 @@ size_t boot_n_differing(const struct boot_state *state, enum boot_want want) _pu
 extern const struct boot_backend boot_grub_dropin;
 extern const struct boot_backend boot_grub_default;
 extern const struct boot_backend boot_none;
+extern const struct boot_backend boot_bls;
 extern const struct boot_backend boot_rpi;

@@ -153,20 +153,21 @@ static int edit_group(const char *text, const struct lines *lines, size_t group,
 		const struct line_piece *piece = &lines->pieces[i];
 		struct piece_look look;
 
-		if (piece->group != group)
+		/* what the reader does not read stays as it is */
+		if (piece->group != group || (first && lines->first_only))
 			continue;
 		/* a quote that runs on into the next piece: the pieces are no whole words */
-		if (open && !lines->first_only)
+		if (open)
 			return quote_error(last, text, path, diag);
 		r = look_at(text, piece, wanted, &look);
 		if (r < 0)
 			return r;
-		if (!dashes || lines->first_only) {
+		if (!dashes) {
 			r = edit_piece(text, piece, want, only_remove, &edits->pieces[i]);
 			if (r < 0)
 				return r;
 			changed |= r;
-			asks |= look.asks && (!first || !lines->first_only);
+			asks |= look.asks;
 		}
 		dashes |= look.dashes;
 		open = look.open && !look.dashes;

@@ -59,7 +59,7 @@ int text_plan(const struct boot *boot, const struct text_kind *kind, const char 
 		if (r == -EBADMSG)
 			diag_error(diag, &(struct diag_where){ .path = path },
 				   "holds a NUL byte: this is no text");
-		if (r == 0)
+		if (r == 0 && !(kind->flags & ATOMIC_TOUCH))
 			return 0;
 	}
 	if (r >= 0)

@@ -84,6 +84,8 @@ static void test_edit(void **state _unused_)
 		{ "0 a=\"b\n", NULL, MEMCG_OFF },
 		{ "0 a=\"b\n", "0 a=\"b\n", MEMCG_ON },
 		{ "0 a=\"b\n0 c\" d\n", NULL, MEMCG_OFF, 0, true },
+		{ "0 a\n0 cgroup_enable=memory\n",
+		  "0 a cgroup_disable=memory\n0 cgroup_enable=memory\n", MEMCG_OFF, 0, true },
 		{ "0 \n", "0 cgroup_disable=memory\n", MEMCG_OFF },
 		{ "", "", MEMCG_OFF },
 	};
