@@ -14,8 +14,10 @@
 #include <stdio.h>
 
 static int (*const verb_functions[_VERB_MAX])(const struct cmd *cmd) = {
-	[VERB_STATUS] = cmd_status, [VERB_CHECK] = cmd_check, [VERB_BENCH] = cmd_bench,
-	[VERB_NEEDS] = cmd_needs,   [VERB_UNITS] = cmd_units,
+	[VERB_STATUS] = cmd_status,   [VERB_CHECK] = cmd_check,	    [VERB_NEEDS] = cmd_needs,
+	[VERB_UNITS] = cmd_units,     [VERB_ENTRIES] = cmd_entries, [VERB_SET] = cmd_set,
+	[VERB_APPLY] = cmd_apply,     [VERB_UNSET] = cmd_unset,	    [VERB_UNDO] = cmd_undo,
+	[VERB_HISTORY] = cmd_history, [VERB_BENCH] = cmd_bench,
 };
 
 /* The environment cannot redirect a root tool: what we run gets a known PATH and locale. */

@@ -80,6 +80,36 @@ void json_add_string_n(struct json *object, const char *key, const char *value, 
 	add(object, key, string, !value || string);
 }
 
+void json_add_text(struct json *object, const char *key, const char *value, size_t size)
+{
+	_cleanup_strbuf_ struct strbuf buf = {};
+	json_object *string = NULL;
+
+	if (!value) {
+		add(object, key, NULL, false);
+		return;
+	}
+	for (size_t i = 0; i < size;) {
+		size_t n = i;
+		_cleanup_free_ char *safe = NULL;
+
+		while (n < size && value[n] != '\n' && value[n] != '\t')
+			n++;
+		safe = str_escape(value + i, n - i);
+		if (!safe)
+			buf.failed = true;
+		else
+			strbuf_adds(&buf, safe);
+		if (n < size)
+			strbuf_addc(&buf, value[n++]);
+		i = n;
+	}
+	strbuf_adds(&buf, "");
+	if (!buf.failed)
+		string = json_object_new_string(buf.data);
+	add(object, key, string, string);
+}
+
 void json_add_string(struct json *object, const char *key, const char *value)
 {
 	json_add_string_n(object, key, value, value ? strlen(value) : 0);

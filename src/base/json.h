@@ -17,6 +17,8 @@ struct json *json_new_array(void) _must_check_;
 /* Each adds a member to an object. A NULL string adds null. */
 void json_add_string(struct json *object, const char *key, const char *value);
 void json_add_string_n(struct json *object, const char *key, const char *value, size_t size);
+/* Text of several lines: line feeds and tabs stay, the rest is escaped. */
+void json_add_text(struct json *object, const char *key, const char *value, size_t size);
 void json_add_int(struct json *object, const char *key, int64_t value);
 void json_add_u64(struct json *object, const char *key, uint64_t value);
 void json_add_double(struct json *object, const char *key, double value);

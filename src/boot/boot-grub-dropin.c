@@ -43,6 +43,7 @@ static int dropin_read(const struct boot *boot, struct boot_state *ret, struct d
 struct need {
 	bool take_out; /* words against it are there, or may be */
 	bool add;      /* a word for it is to be added */
+	bool plain;    /* behind what GRUB_CMDLINE_LINUX is, and nowhere else */
 };
 
 /* Whether an entry made without our drop-in has a word against it: the answer where the
@@ -53,6 +54,17 @@ static bool entries_ask_for(const struct boot_state *state, enum cmdline_request
 		if (state->entries.items[i].ours && state->entries.items[i].request == request)
 			return true;
 	return false;
+}
+
+/* Whether a word can just be put behind the value: nothing in it is for init. */
+static int ends_for_kernel(const struct shell_value *value, bool *ret)
+{
+	_cleanup_cmdline_ struct cmdline cmdline = {};
+	int r = cmdline_parse(value->text, value->size, CMDLINE_LINE, &cmdline);
+
+	if (r >= 0)
+		*ret = cmdline.n == 0 || !cmdline.words[cmdline.n - 1].for_init;
+	return r;
 }
 
 static int judge_variable(const struct shell_script *script, int variable,
@@ -84,6 +96,12 @@ static int judge_variable(const struct shell_script *script, int variable,
 	}
 	if (r < 0)
 		return r;
+	if (variable == GRUB_LINUX) {
+		r = ends_for_kernel(&value, &need->plain);
+		if (r < 0)
+			return r;
+	} else if (variable == GRUB_XEN_REPLACE && value.size > 0)
+		need->plain = false;
 	for (size_t i = 0; i < changes.n; i++) {
 		if (changes.items[i].before)
 			need->take_out = true;
@@ -107,6 +125,7 @@ static int judge_defaults(const struct boot *boot, const struct boot_state *stat
 		r = judge_variable(&script, i, words, need, &dynamic);
 	if (r < 0 || !dynamic)
 		return r;
+	need->plain = false;
 	/* what they come to is known from the menu if our own words are not in it already */
 	if (!state->entries_known || root_exists(boot->root, GRUB_OUR_DROPIN) ||
 	    entries_ask_for(state, opposite))
@@ -131,6 +150,7 @@ static int make_text(const struct boot_words *words, const struct need *need,
 		     struct strbuf *out)
 {
 	bool on = words->want == BOOT_WANT_ON;
+	const char *word = on ? "cgroup_enable=memory" : "cgroup_disable=memory";
 
 	strbuf_addf(out,
 		    "# memcg %s. Written by memcg-policy, which replaces this file whole;\n"
@@ -141,10 +161,15 @@ static int make_text(const struct boot_words *words, const struct need *need,
 		add_text(out, grub_text_take_out, "@PATTERN@",
 			 on ? "cgroup[-_]disable" : "cgroup[-_]enable");
 	}
-	if (need->add) {
+	if (need->add && need->plain) {
+		/* no "+=": dash takes that for a command */
+		strbuf_addf(out,
+			    "GRUB_CMDLINE_LINUX=\"${GRUB_CMDLINE_LINUX:+$GRUB_CMDLINE_LINUX }"
+			    "%s\"\n",
+			    word);
+	} else if (need->add) {
 		strbuf_addc(out, '\n');
-		add_text(out, grub_text_add, "@WORD@",
-			 on ? "cgroup_enable=memory" : "cgroup_disable=memory");
+		add_text(out, grub_text_add, "@WORD@", word);
 	}
 	return out->failed ? -ENOMEM : 0;
 }

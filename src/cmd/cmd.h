@@ -20,8 +20,14 @@ struct cmd {
 	const struct term *term;
 };
 
+int cmd_apply(const struct cmd *cmd);
 int cmd_bench(const struct cmd *cmd);
 int cmd_check(const struct cmd *cmd);
+int cmd_entries(const struct cmd *cmd);
+int cmd_history(const struct cmd *cmd);
 int cmd_needs(const struct cmd *cmd);
+int cmd_set(const struct cmd *cmd);
 int cmd_status(const struct cmd *cmd);
+int cmd_undo(const struct cmd *cmd);
 int cmd_units(const struct cmd *cmd);
+int cmd_unset(const struct cmd *cmd);

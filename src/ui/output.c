@@ -3,8 +3,44 @@
 
 #include "base/diag.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "ui/cli.h"
 #include "ui/term.h"
+
+/* Tabs are safe, and half of what configuration files are made of. */
+static void print_keeping_tabs(const char *s, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		size_t n = i;
+		_cleanup_free_ char *safe = NULL;
+
+		while (n < size && s[n] != '\t')
+			n++;
+		safe = str_escape(s + i, n - i);
+		fputs(safe ? safe : "", stdout);
+		if (n < size)
+			putchar('\t');
+		i = n;
+	}
+}
+
+void output_diff(const struct term *term, const char *diff, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		const char *lf = memchr(diff + i, '\n', size - i);
+		size_t n = (lf ? (size_t)(lf - diff) : size) - i;
+		enum term_style style = diff[i] == '+'	 ? TERM_GOOD
+					: diff[i] == '-' ? TERM_BAD
+					: diff[i] == '@' ? TERM_DIM
+							 : TERM_PLAIN;
+
+		fputs(term_begin(term, style), stdout);
+		print_keeping_tabs(diff + i, n);
+		fputs(term_end(term), stdout);
+		putchar('\n');
+		i += n;
+	}
+}
 
 int output_json(const struct args *args, const struct json *value)
 {

@@ -10,6 +10,9 @@ struct diag;
 struct json;
 struct term;
 
+/* Prints a unified diff on standard output; what a terminal must not see is escaped. */
+void output_diff(const struct term *term, const char *diff, size_t size);
+
 /* Prints value and a newline on standard output. */
 int output_json(const struct args *args, const struct json *value) _must_check_;
 

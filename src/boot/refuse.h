@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * What is unsafe and not done without --force, each with its reason and a way out. Only asked
+ * when something would be changed; reading verbs never refuse.
+ */
+
+#include "boot/boot.h"
+
+struct needs;
+struct running;
+
+/* All borrowed. */
+struct refuse_input {
+	const struct root *root;
+	const struct running *running;
+	const struct boot *boot;
+	const struct boot_state *state;
+	const struct needs *needs;
+	const struct changeset *changes;
+};
+
+/*
+ * 0, or -EPERM with every reason as an error in diag. With force the reasons are warnings and
+ * the answer is 0.
+ */
+int refuse_check(const struct refuse_input *input, bool force, struct diag *diag) _must_check_;

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cmd/write.h"
+
+#include "base/json.h"
+#include "base/root.h"
+#include "base/str.h"
+#include "boot/diff.h"
+#include "boot/refuse.h"
+#include "cmd/cmd.h"
+#include "needs/needs.h"
+#include "ui/output.h"
+
+#include <stdio.h>
+
+static void unload(struct write *w)
+{
+	facts_done(&w->facts);
+	policy_done(&w->policy);
+	needs_done(&w->needs);
+	decision_done(&w->decision);
+	boot_state_done(&w->state);
+	diag_done(&w->refused);
+	w->facts = (struct facts){};
+	w->policy = (struct policy){};
+	w->needs = (struct needs){};
+	w->decision = (struct decision){};
+}
+
+/* Policy, role and needs as far as they decide. */
+static int load_decision(struct write *w, struct diag *diag)
+{
+	const struct root *root = w->cmd->root;
+	struct decision_reason reason = {};
+	const char *role = NULL;
+	bool guess;
+	int r = w->replaces_policy ? policy_load_with(root, w->policy_content, &w->policy, diag)
+				   : policy_load(root, &w->policy, diag);
+
+	if (r < 0)
+		return r;
+	guess = w->policy.role.value && streq(w->policy.role.value, POLICY_ROLE_AUTO);
+	if (guess || w->policy.memcg.value == POLICY_AUTO)
+		r = needs_find(root, &w->needs, diag);
+	if (r >= 0 && guess) {
+		r = needs_guess_role(root, &w->needs, &role, &reason);
+		if (r >= 0)
+			r = policy_resolve(&w->policy, role);
+		if (r >= 0 && w->policy.memcg.value == POLICY_AUTO && w->needs.n == 0)
+			r = 0; /* nothing is needed, which is an answer too */
+	}
+	if (r >= 0)
+		r = decide(&w->policy, &w->needs, guess ? &reason : NULL, &w->decision);
+	decision_reason_done(&reason);
+	return r;
+}
+
+enum boot_want write_want(const struct write *w)
+{
+	switch (w->decision.memcg) {
+	case DECISION_ON:
+		return BOOT_WANT_ON;
+	case DECISION_OFF:
+		return BOOT_WANT_OFF;
+	default:
+		return BOOT_WANT_NOTHING;
+	}
+}
+
+static int load(struct write *w, struct diag *diag)
+{
+	const struct root *root = w->cmd->root;
+	_cleanup_diag_ struct diag ignored = {};
+	int r = w->ignores_policy ? policy_load(root, &w->policy, &ignored)
+				  : load_decision(w, diag);
+
+	if (r >= 0 || (w->ignores_policy && r != -ENOMEM))
+		r = facts_load(root, &w->facts);
+	if (r >= 0)
+		r = boot_probe(root, &w->facts.kernels, w->policy.backend.value, &w->boot,
+			       diag);
+	if (r < 0)
+		return r;
+	/* inside a chroot the loader's tools would look at the wrong system's disks */
+	w->boot.refresh =
+		(root_mode(root) == ROOT_LIVE && w->facts.running.chroot != ANSWER_YES) ||
+		w->cmd->args->refresh;
+	return boot_read(&w->boot, &w->state, diag);
+}
+
+int write_plan_boot(struct write *w, struct changeset *cs, struct diag *diag)
+{
+	struct boot_words words;
+	enum boot_want want = write_want(w);
+	int r;
+
+	if (want == BOOT_WANT_NOTHING)
+		return 0;
+	r = boot_words(&w->boot, want, &words, diag);
+	if (r >= 0)
+		r = w->boot.backend->plan(&w->boot, &w->state, &words, cs, diag);
+	if (r < 0)
+		return r;
+	cs->want = want;
+	cs->backend = strdup(w->boot.backend->name);
+	return cs->backend ? 0 : -ENOMEM;
+}
+
+/* --- the changeset's side --- */
+
+static int plan(void *userdata, struct changeset *cs, struct diag *diag)
+{
+	struct write *w = userdata;
+	const struct args *args = w->cmd->args;
+	struct refuse_input input;
+	int r;
+
+	unload(w);
+	r = load(w, diag);
+	if (r < 0)
+		return r;
+	if (w->facts.running.kdump == ANSWER_YES) {
+		w->nothing_to_do_here = true;
+		return 0;
+	}
+	r = w->plan(w, cs, diag);
+	if (r < 0 || changeset_is_empty(cs))
+		return r;
+	input = (struct refuse_input){
+		.root = w->cmd->root,
+		.running = &w->facts.running,
+		.boot = &w->boot,
+		.state = &w->state,
+		.needs = &w->needs,
+		.changes = cs,
+	};
+	r = refuse_check(&input, args->force, &w->refused);
+	if (r == -EPERM && args->dry_run)
+		return 0; /* it shows what would be done, and says that it would be refused */
+	return r;
+}
+
+/* The loader's files follow; for an interrupted change the record says what was wanted. */
+static int finish(void *userdata, const struct changeset *cs, struct diag *diag)
+{
+	struct write *w = userdata;
+	struct boot boot = w->boot;
+	struct boot_words words = { .want = cs->want };
+	_cleanup_facts_ struct facts facts = {};
+	int r;
+
+	if (!cs->backend)
+		return 0;
+	/* recovery comes before the plan that loads them */
+	if (!boot.backend) {
+		r = facts_load(w->cmd->root, &facts);
+		if (r >= 0)
+			r = boot_probe(w->cmd->root, &facts.kernels, cs->backend, &boot, diag);
+		if (r < 0)
+			return r;
+		boot.refresh = true;
+	}
+	if (!streq(boot.backend->name, cs->backend))
+		boot.backend = boot_backend_find(cs->backend);
+	if (!boot.backend || !boot.backend->refresh) {
+		diag_error(diag, NULL, "there is no boot backend \"%s\" to go on with",
+			   cs->backend);
+		return -ENOTSUP;
+	}
+	r = boot.backend->refresh(&boot, &words, diag);
+	if (r >= 0 && boot.backend->verify)
+		r = boot.backend->verify(&boot, &words, diag);
+	return r;
+}
+
+/* --- showing --- */
+
+static const char *edit_kind(const struct edit *edit)
+{
+	return !edit->old.data ? "create" : !edit->new.data ? "delete" : "edit";
+}
+
+static void print_commands(const struct changeset *cs, bool done)
+{
+	const char *what = cs->refresh == REFRESH_PRINT ? "to be run in the system" : "ran";
+
+	if (cs->refresh != REFRESH_PRINT && !done)
+		what = "runs";
+	for (size_t i = 0; i < cs->n_commands; i++) {
+		printf("%s:", what);
+		for (size_t k = 0; k < cs->commands[i].argv.n; k++)
+			printf(" %s", cs->commands[i].argv.items[k]);
+		putchar('\n');
+	}
+}
+
+/* Whether the running kernel is not yet as the changed configuration will have it. */
+static bool reboot_required(const struct write *w, const struct changeset *cs)
+{
+	enum memcg_state now = w->facts.running.memcg;
+
+	if (root_mode(w->cmd->root) != ROOT_LIVE)
+		return false;
+	if (cs->want == BOOT_WANT_ON)
+		return now == MEMCG_OFF;
+	if (cs->want == BOOT_WANT_OFF)
+		return now == MEMCG_ON;
+	return false;
+}
+
+static size_t count_entries(const struct write *w, bool ours)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->state.entries.n; i++)
+		n += w->state.entries.items[i].ours == ours;
+	return n;
+}
+
+static void print_outcome(const struct write *w, const struct changeset *cs, int result)
+{
+	size_t foreign = count_entries(w, false);
+
+	if (w->cmd->args->quiet)
+		return;
+	switch (result) {
+	case CHANGESET_UNCHANGED:
+		puts("nothing to do");
+		if (cs->refresh == REFRESH_PRINT)
+			print_commands(cs, false);
+		return;
+	case CHANGESET_WOULD_CHANGE:
+		puts(w->refused.n > 0 ? "refused without --force; nothing was changed"
+				      : "dry run: nothing was changed");
+		return;
+	default:
+		break;
+	}
+	if (cs->refresh == REFRESH_RUN && cs->want != BOOT_WANT_NOTHING) {
+		printf("every boot entry of this system has memcg %s now\n",
+		       boot_want_to_string(cs->want));
+		if (foreign > 0)
+			printf("%zu other %s not ours and left alone (memcg-policy entries)\n",
+			       foreign, foreign == 1 ? "entry is" : "entries are");
+	}
+	if (reboot_required(w, cs))
+		puts("reboot to finish");
+	if (!streq(w->verb, "undo"))
+		puts("\"memcg-policy undo\" takes this back");
+}
+
+static struct json *changes_json(const struct changeset *cs)
+{
+	struct json *array = json_new_array();
+
+	for (size_t i = 0; i < cs->n; i++) {
+		const struct edit *e = &cs->edits[i];
+		struct json *object = json_new_object();
+		_cleanup_strbuf_ struct strbuf diff = {};
+
+		diff_unified(&diff, e->old.data ? e->path : NULL, e->old.data, e->old.size,
+			     e->new.data ? e->path : NULL, e->new.data, e->new.size);
+		json_add_string(object, "path", e->path);
+		json_add_string(object, "kind", edit_kind(e));
+		json_add_text(object, "diff",
+			      diff.failed ? NULL
+			      : diff.data ? diff.data
+					  : "",
+			      diff.len);
+		json_append(array, object);
+	}
+	return array;
+}
+
+static int print_json(const struct write *w, const struct changeset *cs, const char *result)
+{
+	_cleanup_json_ struct json *top = json_new_object();
+	struct json *commands = json_new_array(), *refused = json_new_array();
+
+	json_add_int(top, "schema", 1);
+	json_add(top, "changes", changes_json(cs));
+	for (size_t i = 0; i < cs->n_commands; i++) {
+		struct json *argv = json_new_array();
+
+		for (size_t k = 0; k < cs->commands[i].argv.n; k++)
+			json_append_string(argv, cs->commands[i].argv.items[k]);
+		json_append(commands, argv);
+	}
+	json_add(top, "commands", commands);
+	json_add_string(top, "result", result);
+	for (size_t i = 0; i < w->refused.n; i++) {
+		struct json *object = json_new_object();
+
+		json_add_string(object, "text", w->refused.messages[i].text);
+		json_append(refused, object);
+	}
+	json_add(top, "refused", refused);
+	json_add_bool(top, "reboot_required", reboot_required(w, cs));
+	return output_json(w->cmd->args, top);
+}
+
+static const char *result_name(int r)
+{
+	switch (r) {
+	case CHANGESET_UNCHANGED:
+		return "unchanged";
+	case CHANGESET_WOULD_CHANGE:
+		return "would-change";
+	case CHANGESET_CHANGED:
+		return "changed";
+	case -EPERM:
+		return "refused";
+	default:
+		return "failed";
+	}
+}
+
+/* The diff and what follows from it, for people. */
+static int show(const struct write *w, const struct changeset *cs, int result)
+{
+	_cleanup_strbuf_ struct strbuf diff = {};
+	int r = changeset_diff(cs, &diff);
+
+	if (r < 0)
+		return r;
+	output_diff(w->cmd->term, diff.data, diff.len);
+	if (result != CHANGESET_UNCHANGED)
+		print_commands(cs, result == CHANGESET_CHANGED);
+	if (result >= 0)
+		print_outcome(w, cs, result);
+	return 0;
+}
+
+static int exit_code(int r)
+{
+	switch (r) {
+	case -ENOTSUP:
+		return EXIT_IMPOSSIBLE;
+	case -EPERM:
+		return EXIT_REFUSED;
+	default:
+		return r < 0 ? EXIT_FAILED : EXIT_OK;
+	}
+}
+
+static int report(const struct write *w, const struct changeset *cs, struct diag *diag,
+		  int result)
+{
+	const struct args *args = w->cmd->args;
+	bool shown = cs->n > 0 || cs->n_commands > 0 || result >= 0;
+	int r = 0;
+
+	if (args->hook && result == CHANGESET_UNCHANGED && diag->n == 0)
+		return EXIT_OK;
+	/* an error without a plan is only an error */
+	if (args->json != JSON_OFF && shown)
+		r = print_json(w, cs, result_name(result));
+	else if (args->json == JSON_OFF && shown)
+		r = show(w, cs, result);
+	if (r < 0)
+		return r;
+	term_print_diag(w->cmd->term, stderr, &w->refused);
+	if (result < 0 && !(args->json != JSON_OFF && shown))
+		output_error(args, w->cmd->term, diag, strerror(-result));
+	else
+		term_print_diag(w->cmd->term, stderr, diag);
+	return args->hook ? EXIT_OK : exit_code(result);
+}
+
+int write_run(struct write *w)
+{
+	const struct changeset_task task = {
+		.root = w->cmd->root,
+		.verb = w->verb,
+		.plan = plan,
+		.finish = finish,
+		.userdata = w,
+		.dry_run = w->cmd->args->dry_run,
+	};
+	_cleanup_changeset_ struct changeset cs = {};
+	_cleanup_diag_ struct diag diag = {};
+	int r = changeset_run(&task, &cs, &diag);
+
+	if (r == -ENOMEM) {
+		unload(w);
+		return r;
+	}
+	if (w->nothing_to_do_here) {
+		if (!w->cmd->args->quiet)
+			fputs("memcg-policy: this is a crash kernel: nothing to do\n", stderr);
+	}
+	r = report(w, &cs, &diag, r);
+	unload(w);
+	return r;
+}
