@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/archive.h"
 
+#include "base/gunzip.h"
 #include "base/str.h"
 
 struct magic {
@@ -75,7 +76,7 @@ bool archive_is_compressed(const void *data, size_t size)
 	_(archive_read_data_block)           \
 	_(archive_errno)
 DLOPEN_LIBRARY(libarchive, "libarchive.so.13", "archive",
-	       "compressed kernel images and /proc/config.gz", SYMBOLS);
+	       "kernel images compressed otherwise than by gzip", SYMBOLS);
 
 /*
  * Registers the one filter that is needed. Anything but ARCHIVE_OK means that the library was
@@ -132,16 +133,13 @@ static int read_stream(const struct libarchive *lib, struct archive *a, size_t m
 	}
 }
 
-int archive_uncompress(const void *data, size_t size, size_t max, archive_sink sink,
-		       void *userdata)
+static int uncompress(enum filter filter, const void *data, size_t size, size_t max,
+		      archive_sink sink, void *userdata)
 {
-	enum filter filter = find_filter(data, size);
 	struct libarchive lib;
 	struct archive *a;
 	int r;
 
-	if (filter < 0)
-		return -EINVAL;
 	r = libarchive_open(&lib);
 	if (r < 0)
 		return r;
@@ -160,13 +158,27 @@ int archive_uncompress(const void *data, size_t size, size_t max, archive_sink s
 
 #else
 
-int archive_uncompress(const void *data, size_t size, size_t max _unused_,
-		       archive_sink sink _unused_, void *userdata _unused_)
+static int uncompress(enum filter filter _unused_, const void *data _unused_,
+		      size_t size _unused_, size_t max _unused_, archive_sink sink _unused_,
+		      void *userdata _unused_)
 {
-	return archive_is_compressed(data, size) ? -EOPNOTSUPP : -EINVAL;
+	return -EOPNOTSUPP;
 }
 
 #endif
+
+int archive_uncompress(const void *data, size_t size, size_t max, archive_sink sink,
+		       void *userdata)
+{
+	enum filter filter = find_filter(data, size);
+	int r = -EOPNOTSUPP;
+
+	if (filter < 0)
+		return -EINVAL;
+	if (filter == FILTER_GZIP)
+		r = gunzip(data, size, max, sink, userdata);
+	return r == -EOPNOTSUPP ? uncompress(filter, data, size, max, sink, userdata) : r;
+}
 
 static int append(void *userdata, const void *data, size_t size)
 {

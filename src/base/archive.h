@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Decompression by libarchive, opened on demand; its only user. */
+/* Decompression by libarchive, opened on demand; its only user. gzip is zlib's (gunzip.h). */
 
 #include "base/macro.h"
 

@@ -614,7 +614,7 @@ int root_read(const struct root *root, const char *path, size_t max, char **ret,
 	      size_t *ret_size)
 {
 	_cleanup_fd_ int fd = -EBADF;
-	struct stat st;
+	struct stat st = {};
 	int r;
 
 	r = root_open_file(root, path, &fd, &st);

@@ -7,7 +7,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/memcg-policy
 root=$cache/cross-bookworm
 libraries="libjson-c-dev libsmartcols-dev libcmocka-dev libmount-dev libsystemd-dev libkmod-dev
-	libcgroup-dev libarchive-dev libcryptsetup-dev libc6-dev"
+	libcgroup-dev libarchive-dev libcryptsetup-dev zlib1g-dev libc6-dev"
 
 if [ ! -e "$root/.complete" ]; then
 	mkdir -p "$cache"

@@ -197,8 +197,8 @@ static void test_predict_unknown(void **state _unused_)
 
 /*
  * Kernels that honour cgroup_enable= cannot be had as packages, so their rules are tested on
- * what their logs and their maintainers recorded; mainline's is tested on a real kernel
- * (test/uml/truth.py).
+ * what is recorded of them: logs in reports, source, maintainers' words; mainline's is tested
+ * on a real kernel (test/uml/truth.py).
  */
 static void test_recorded(void **state _unused_)
 {
@@ -266,7 +266,7 @@ static void test_recorded(void **state _unused_)
 					  records[i].state_default, ANSWER_YES);
 		assert_true(unknown == did || unknown == MEMCG_UNKNOWN);
 	}
-	print_message("rules of kernels that honour cgroup_enable=: %zu recorded logs, no real "
+	print_message("rules of kernels that honour cgroup_enable=: %zu records, no real "
 		      "kernel\n",
 		      ARRAY_SIZE(records));
 }
