@@ -3,6 +3,7 @@
 # packaging/deb/build.sh [OUTDIR]: builds source and binary packages in a scratch copy of the tree,
 # the same bytes each time. DEB_BUILD_OPTIONS means what Debian policy says.
 set -eu
+umask 022
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "${1:-.}"

@@ -156,18 +156,18 @@ class Machine:
         said = (self._dir / "qemu.log").read_text(errors="replace").strip()
         raise Failed(f"{self.name}: the emulator did not start: {said}")
 
-    def start(self, timeout=300):
+    def start(self, timeout=900):
         """Power on and wait for the agent."""
         self._spawn()
         self._await_agent(timeout)
 
-    def reboot(self, timeout=300, command="systemctl reboot"):
+    def reboot(self, timeout=900, command="systemctl reboot"):
         """A full reboot from inside, through firmware and boot loader."""
         self._send(command)
         self._boot_start = self._console.stat().st_size
         self._await_agent(timeout)
 
-    def power_off(self, timeout=120, command="systemctl poweroff"):
+    def power_off(self, timeout=300, command="systemctl poweroff"):
         self._send(command)
         try:
             self._process.wait(timeout)
@@ -238,7 +238,7 @@ class Machine:
         code = base64.encodebytes(script.encode())
         self._agent.sendall(code + b"\n")
 
-    def run(self, script, expect=0, timeout=180) -> Answer:
+    def run(self, script, expect=0, timeout=600) -> Answer:
         """Runs a shell script in the machine.
 
         expect: the status it must end with, several as a tuple, None for any.
