@@ -13,12 +13,22 @@
 
 #include <stdio.h>
 
+/* clang-format off: one a line, so that two of them can be added at once */
 static int (*const verb_functions[_VERB_MAX])(const struct cmd *cmd) = {
-	[VERB_STATUS] = cmd_status,   [VERB_CHECK] = cmd_check,	    [VERB_NEEDS] = cmd_needs,
-	[VERB_UNITS] = cmd_units,     [VERB_ENTRIES] = cmd_entries, [VERB_SET] = cmd_set,
-	[VERB_APPLY] = cmd_apply,     [VERB_UNSET] = cmd_unset,	    [VERB_UNDO] = cmd_undo,
-	[VERB_HISTORY] = cmd_history, [VERB_BENCH] = cmd_bench,
+	[VERB_APPLY] = cmd_apply,
+	[VERB_BENCH] = cmd_bench,
+	[VERB_CHECK] = cmd_check,
+	[VERB_ENTRIES] = cmd_entries,
+	[VERB_EXPLAIN] = cmd_explain,
+	[VERB_HISTORY] = cmd_history,
+	[VERB_NEEDS] = cmd_needs,
+	[VERB_SET] = cmd_set,
+	[VERB_STATUS] = cmd_status,
+	[VERB_UNDO] = cmd_undo,
+	[VERB_UNITS] = cmd_units,
+	[VERB_UNSET] = cmd_unset,
 };
+/* clang-format on */
 
 /* The environment cannot redirect a root tool: what we run gets a known PATH and locale. */
 static int open_root(const struct args *args, struct root **ret, struct diag *diag)

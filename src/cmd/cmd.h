@@ -24,6 +24,7 @@ int cmd_apply(const struct cmd *cmd);
 int cmd_bench(const struct cmd *cmd);
 int cmd_check(const struct cmd *cmd);
 int cmd_entries(const struct cmd *cmd);
+int cmd_explain(const struct cmd *cmd);
 int cmd_history(const struct cmd *cmd);
 int cmd_needs(const struct cmd *cmd);
 int cmd_set(const struct cmd *cmd);

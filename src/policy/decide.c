@@ -82,17 +82,18 @@ static int add_policy(struct decision *d, const struct policy *policy,
 		return r;
 	if (!memcg->source.path)
 		return add(d, NULL, 0, "no policy is set: memcg is left as it is");
-	if (of_role.value < 0 || memcg->source.path != of_role.source.path ||
-	    memcg->source.line != of_role.source.line) {
-		r = add(d, memcg->source.path, memcg->source.line, "Memcg=%s",
-			policy_memcg_to_string(memcg->value));
-		if (r >= 0 && of_role.value >= 0 && of_role.value != memcg->value)
-			r = add(d, of_role.source.path, of_role.source.line,
-				"role %s says Memcg=%s, but a key that is set beats the role",
-				role, policy_memcg_to_string(of_role.value));
-		return r;
+	if (of_role.value >= 0 && memcg->source.path == of_role.source.path &&
+	    memcg->source.line == of_role.source.line)
+		return add(d, memcg->source.path, memcg->source.line, "role %s says Memcg=%s",
+			   role, policy_memcg_to_string(memcg->value));
+	if (of_role.value >= 0 && of_role.value != memcg->value) {
+		r = add(d, of_role.source.path, of_role.source.line,
+			"role %s says Memcg=%s, but a key that is set beats the role", role,
+			policy_memcg_to_string(of_role.value));
+		if (r < 0)
+			return r;
 	}
-	return add(d, memcg->source.path, memcg->source.line, "role %s says Memcg=%s", role,
+	return add(d, memcg->source.path, memcg->source.line, "Memcg=%s",
 		   policy_memcg_to_string(memcg->value));
 }
 
@@ -138,7 +139,9 @@ static int decide_auto(struct decision *d, const struct policy *policy,
 		return r;
 	if (needed) {
 		d->memcg = DECISION_ON;
-		return 0;
+		return add(d, policy->need_level.source.path, policy->need_level.source.line,
+			   "so memcg is needed (NeedLevel=%s%s)", need_level_to_string(least),
+			   policy->need_level.source.path ? "" : ", the default");
 	}
 	if (policy->if_unneeded.value == POLICY_OFF && !unknown)
 		d->memcg = DECISION_OFF;

@@ -119,13 +119,14 @@ static void test_reasons(void **state _unused_)
 		  "/etc/memcg-policy/policy.conf.d/50-set.conf:2 Memcg=off\n" },
 		{ "[Policy]\nRole=desktop\n", NULL, true,
 		  "/etc/memcg-policy/policy.conf.d/50-set.conf:2 Role=desktop\n"
-		  "/usr/lib/memcg-policy/policy.conf:2 Memcg=leave\n"
 		  "/usr/lib/memcg-policy/policy.conf:4 role desktop says Memcg=auto, but a key "
-		  "that is set beats the role\n" },
+		  "that is set beats the role\n"
+		  "/usr/lib/memcg-policy/policy.conf:2 Memcg=leave\n" },
 		{ "[Policy]\nRole=desktop\nMemcg=\n", NULL, true,
 		  "/etc/memcg-policy/policy.conf.d/50-set.conf:2 Role=desktop\n"
 		  "/usr/lib/memcg-policy/policy.conf:4 role desktop says Memcg=auto\n"
-		  "/etc/x:7 Docker is in use (level limits): line seven\n" },
+		  "/etc/x:7 Docker is in use (level limits): line seven\n"
+		  "-:0 so memcg is needed (NeedLevel=degraded, the default)\n" },
 		{ "[Policy]\nRole=auto\nMemcg=\n", "desktop", false,
 		  "/etc/memcg-policy/policy.conf.d/50-set.conf:2 Role=auto\n"
 		  "/etc/dm:0 so it is a desktop\n"
