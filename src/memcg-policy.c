@@ -13,7 +13,8 @@
 
 #include <stdio.h>
 
-/* clang-format off: one a line, so that two of them can be added at once */
+/* one a line, so that two can be added at once */
+/* clang-format off */
 static int (*const verb_functions[_VERB_MAX])(const struct cmd *cmd) = {
 	[VERB_APPLY] = cmd_apply,
 	[VERB_BENCH] = cmd_bench,

@@ -21,6 +21,7 @@ enum {
 	MAX_FILES = 50000,	 /* files that one glob matches */
 	MAX_DETECTOR_MS = 5000,	 /* processor time of one detector */
 	MAX_TOTAL_MS = 60000,	 /* all of them, by the clock */
+	MAX_ENTRIES = 200000,	 /* directory entries that one detector looks at */
 	MAX_EVIDENCE = 10,	 /* listed per rule; the rest is counted */
 	MAX_EVIDENCE_TEXT = 200, /* bytes */
 };
@@ -31,7 +32,6 @@ struct probe {
 	struct enabled *enabled; /* read when the first rule asks */
 	struct strv active;	 /* likewise: files that stand for the active units */
 	bool active_read;
-	size_t budget;	/* directory entries left for all detectors */
 	uint64_t until; /* for all detectors */
 
 	/* the detector that runs */
@@ -39,6 +39,7 @@ struct probe {
 	const struct rule *rule;
 	struct need *need;
 	uint64_t detector_until;
+	size_t budget; /* directory entries left */
 	struct diag warnings;
 	struct strv warned; /* paths that have a warning */
 	bool broken;	    /* something failed that running as root would not help */
@@ -62,7 +63,6 @@ int probe_new(const struct root *root, struct diag *diag, struct probe **ret)
 		return -ENOMEM;
 	p->root = root;
 	p->diag = diag;
-	p->budget = ROOT_MAX_DIR_ENTRIES;
 	p->until = now_ms(CLOCK_MONOTONIC) + MAX_TOTAL_MS;
 	*ret = p;
 	return 0;
@@ -601,6 +601,7 @@ int probe_run(struct probe *p, const struct detector *d, struct need *need)
 	p->detector = d;
 	p->need = need;
 	p->broken = d->bad;
+	p->budget = MAX_ENTRIES;
 	p->detector_until = now_ms(CLOCK_THREAD_CPUTIME_ID) + MAX_DETECTOR_MS;
 	strv_done(&p->warned);
 	/* limits first: of several reasons the stored limit is the one to read first */
