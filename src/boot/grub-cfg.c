@@ -2,179 +2,10 @@
 #include "boot/grub-cfg.h"
 
 #include "base/diag.h"
+#include "boot/grub-menu.h"
+#include "boot/grubenv.h"
 
-enum {
-	ENV_SIZE = 1024,
-	MAX_DEPTH = 32,
-};
-
-#define ENV_SIGNATURE "# GRUB Environment Block\n"
-
-/* --- the environment block --- */
-
-void grub_env_done(struct grub_env *env)
-{
-	strv_done(&env->names);
-	strv_done(&env->values);
-}
-
-int grub_env_parse(const char *data, size_t size, struct grub_env *ret)
-{
-	_cleanup_grub_env_ struct grub_env env = {};
-	const char *p = data, *end = data + size;
-
-	if (size < sizeof(ENV_SIGNATURE) ||
-	    memcmp(data, ENV_SIGNATURE, sizeof(ENV_SIGNATURE) - 1) != 0)
-		return 0;
-	while (p < end) {
-		const char *lf = memchr(p, '\n', (size_t)(end - p)), *equals;
-
-		if (!lf)
-			break; /* the padding, '#' to the end */
-		equals = memchr(p, '=', (size_t)(lf - p));
-		if (*p != '#' && equals) {
-			strv_add_n(&env.names, p, (size_t)(equals - p));
-			strv_add_n(&env.values, equals + 1, (size_t)(lf - equals - 1));
-		}
-		p = lf + 1;
-	}
-	if (strv_error(&env.names) < 0 || strv_error(&env.values) < 0)
-		return -ENOMEM;
-	*ret = env;
-	env = (struct grub_env){};
-	return 0;
-}
-
-const char *grub_env_get(const struct grub_env *env, const char *name)
-{
-	for (size_t i = 0; i < env->names.n; i++)
-		if (streq(env->names.items[i], name))
-			return env->values.items[i];
-	return NULL;
-}
-
-/* --- the menu as a tree --- */
-
-/* A menu entry or a submenu. */
-struct node {
-	char *id;
-	char *title;
-	ssize_t parent; /* -1: top level */
-	size_t index;	/* in its menu */
-	bool submenu;
-	ssize_t entry; /* in the list of entries; -1: boots no Linux */
-};
-
-struct menu {
-	struct node *nodes;
-	size_t n, alloc;
-};
-
-static void menu_done(struct menu *menu)
-{
-	for (size_t i = 0; i < menu->n; i++) {
-		free(menu->nodes[i].id);
-		free(menu->nodes[i].title);
-	}
-	free(menu->nodes);
-}
-
-static int menu_add(struct menu *menu, ssize_t parent, const char *title, const char *id,
-		    bool submenu, size_t *ret)
-{
-	struct node *node;
-	size_t index = 0;
-
-	if (menu->n == menu->alloc) {
-		size_t alloc = menu->alloc ? menu->alloc * 2 : 16;
-		struct node *nodes = reallocarray(menu->nodes, alloc, sizeof(*nodes));
-
-		if (!nodes)
-			return -ENOMEM;
-		menu->nodes = nodes;
-		menu->alloc = alloc;
-	}
-	for (size_t i = 0; i < menu->n; i++)
-		index += menu->nodes[i].parent == parent;
-	node = &menu->nodes[menu->n];
-	*node = (struct node){
-		.id = strdup(id ? id : title),
-		.title = strdup(title),
-		.parent = parent,
-		.index = index,
-		.submenu = submenu,
-		.entry = -1,
-	};
-	if (!node->id || !node->title) {
-		free(node->id);
-		free(node->title);
-		return -ENOMEM;
-	}
-	*ret = menu->n++;
-	return 0;
-}
-
-/* The child of parent that a component of "default" names; -1 when none does. */
-static ssize_t find_child(const struct menu *menu, ssize_t parent, const char *name)
-{
-	unsigned number;
-
-	/* an id or a title may be all digits, but GRUB takes those for a number first */
-	if (str_parse_uint(name, &number) >= 0) {
-		for (size_t i = 0; i < menu->n; i++)
-			if (menu->nodes[i].parent == parent && menu->nodes[i].index == number)
-				return (ssize_t)i;
-		return -1;
-	}
-	for (size_t i = 0; i < menu->n; i++)
-		if (menu->nodes[i].parent == parent &&
-		    (streq(menu->nodes[i].id, name) || streq(menu->nodes[i].title, name)))
-			return (ssize_t)i;
-	return -1;
-}
-
-/* One component of "a>b"; ">>" stands for ">". *p is behind it. */
-static int next_component(const char **p, char **ret)
-{
-	_cleanup_strbuf_ struct strbuf buf = {};
-
-	while (**p) {
-		if (**p == '>') {
-			if ((*p)[1] != '>')
-				break;
-			(*p)++;
-		}
-		strbuf_addc(&buf, *(*p)++);
-	}
-	if (**p == '>')
-		(*p)++;
-	return strbuf_take(&buf, ret, NULL);
-}
-
-/* The node that $default leads to, or -1. What GRUB does not find is its first entry. */
-static int find_default(const struct menu *menu, const char *value, ssize_t *ret)
-{
-	ssize_t at = -1;
-
-	for (;;) {
-		_cleanup_free_ char *name = NULL;
-		ssize_t child;
-		int r = next_component(&value, &name);
-
-		if (r < 0)
-			return r;
-		child = *name ? find_child(menu, at, name) : -1;
-		if (child < 0)
-			child = find_child(menu, at, "0");
-		if (child < 0)
-			break;
-		at = child;
-		if (!menu->nodes[at].submenu)
-			break;
-	}
-	*ret = at;
-	return 0;
-}
+enum { MAX_DEPTH = 32 };
 
 /* --- reading the script --- */
 
@@ -204,14 +35,14 @@ struct reader {
 	} blocks[MAX_DEPTH];
 	size_t depth;
 
-	struct grub_env vars; /* set to plain text so far */
-	const struct grub_env *env;
+	struct strv names, values; /* set to plain text so far */
+	const char *env;	   /* the environment block, or NULL */
 	bool in_ours;
 	bool in_foreign;
 	char *fallback_default; /* of "set default" without a one-time entry */
 	bool xen;		/* the entry loads a hypervisor first */
 
-	struct menu menu;
+	struct grub_menu menu;
 	struct grub_cfg *cfg;
 };
 
@@ -219,9 +50,10 @@ static void reader_done(struct reader *r)
 {
 	strv_done(&r->words);
 	strv_done(&r->raw);
-	grub_env_done(&r->vars);
+	strv_done(&r->names);
+	strv_done(&r->values);
 	free(r->fallback_default);
-	menu_done(&r->menu);
+	grub_menu_done(&r->menu);
 }
 
 static int unfinished(struct reader *r, unsigned line, const char *what)
@@ -232,31 +64,42 @@ static int unfinished(struct reader *r, unsigned line, const char *what)
 
 static int set_variable(struct reader *r, const char *name, size_t name_size, const char *value)
 {
-	for (size_t i = 0; i < r->vars.names.n; i++)
-		if (strlen(r->vars.names.items[i]) == name_size &&
-		    memcmp(r->vars.names.items[i], name, name_size) == 0) {
+	for (size_t i = 0; i < r->names.n; i++)
+		if (strlen(r->names.items[i]) == name_size &&
+		    memcmp(r->names.items[i], name, name_size) == 0) {
 			char *copy = strdup(value);
 
 			if (!copy)
 				return -ENOMEM;
-			free(r->vars.values.items[i]);
-			r->vars.values.items[i] = copy;
+			free(r->values.items[i]);
+			r->values.items[i] = copy;
 			return 0;
 		}
-	strv_add_n(&r->vars.names, name, name_size);
-	strv_add(&r->vars.values, value);
-	return r->vars.names.failed || r->vars.values.failed ? -ENOMEM : 0;
+	strv_add_n(&r->names, name, name_size);
+	strv_add(&r->values, value);
+	return r->names.failed || r->values.failed ? -ENOMEM : 0;
 }
 
-static const char *get_variable(const struct reader *r, const char *name)
+/* A variable that is not set is nothing. */
+static int add_variable(const struct reader *r, const char *name, struct strbuf *out)
 {
-	const char *value;
+	_cleanup_free_ char *value = NULL;
+	int e;
 
 	/* set in both branches of an "if" about an old GRUB */
-	if (streq(name, "menuentry_id_option"))
-		return "--id";
-	value = grub_env_get(&r->vars, name);
-	return value ? value : grub_env_get(r->env, name);
+	if (streq(name, "menuentry_id_option")) {
+		strbuf_adds(out, "--id");
+		return 0;
+	}
+	for (size_t i = 0; i < r->names.n; i++)
+		if (streq(r->names.items[i], name)) {
+			strbuf_adds(out, r->values.items[i]);
+			return 0;
+		}
+	e = r->env ? grubenv_get(r->env, name, &value) : -ENOENT;
+	if (e >= 0)
+		strbuf_adds(out, value);
+	return e == -ENOMEM ? e : 0;
 }
 
 /* "$name" or "${name}" at r->at: appends its value; a lone dollar stands for itself. */
@@ -265,7 +108,7 @@ static int read_variable(struct reader *r, struct strbuf *out)
 	bool braces = r->at + 1 < r->size && r->s[r->at + 1] == '{';
 	size_t start = r->at + 1 + braces, end = start;
 	_cleanup_free_ char *name = NULL;
-	const char *value;
+	int e;
 
 	while (end < r->size && (r->s[end] == '_' || (r->s[end] >= '0' && r->s[end] <= '9') ||
 				 (r->s[end] >= 'a' && r->s[end] <= 'z') ||
@@ -278,11 +121,9 @@ static int read_variable(struct reader *r, struct strbuf *out)
 	name = str_dup_n(r->s + start, end - start);
 	if (!name)
 		return -ENOMEM;
-	value = get_variable(r, name);
-	if (value)
-		strbuf_adds(out, value);
+	e = add_variable(r, name, out);
 	r->at = end + braces;
-	return 0;
+	return e;
 }
 
 /* Inside double quotes, behind the first. */
@@ -410,26 +251,6 @@ static ssize_t current_node(const struct reader *r, enum block block)
 	return -1;
 }
 
-/* Titles from the top, or ids, with a separator. */
-static int full_name(const struct reader *r, ssize_t node, bool id, const char *separator,
-		     char **ret)
-{
-	_cleanup_strbuf_ struct strbuf buf = {};
-	ssize_t chain[MAX_DEPTH];
-	size_t n = 0;
-
-	for (; node >= 0 && n < MAX_DEPTH; node = r->menu.nodes[node].parent)
-		chain[n++] = node;
-	while (n-- > 0) {
-		const struct node *at = &r->menu.nodes[chain[n]];
-
-		strbuf_adds(&buf, id ? at->id : at->title);
-		if (n > 0)
-			strbuf_adds(&buf, separator);
-	}
-	return strbuf_take(&buf, ret, NULL);
-}
-
 /* The words from first on as GRUB hands them to the kernel: a word with a blank gets quotes. */
 static int join_words(const struct strv *words, size_t first, char **ret)
 {
@@ -464,9 +285,9 @@ static int add_kernel(struct reader *r, size_t image_word, size_t first_arg)
 	entry->line = r->command_line;
 	entry->ours = r->in_ours;
 	entry->foreign = r->in_foreign;
-	e = full_name(r, node, true, ">", &entry->id);
+	e = grub_menu_name(&r->menu, node, true, ">", &entry->id);
 	if (e >= 0)
-		e = full_name(r, node, false, " > ", &entry->title);
+		e = grub_menu_name(&r->menu, node, false, " > ", &entry->title);
 	if (e >= 0)
 		e = join_words(&r->words, first_arg, &entry->args);
 	if (e < 0)
@@ -583,8 +404,8 @@ static int open_block(struct reader *r)
 			else if (!title && !str_skip_prefix(word, "--"))
 				title = word;
 		}
-		e = menu_add(&r->menu, current_node(r, BLOCK_SUBMENU), title ? title : "", id,
-			     block == BLOCK_SUBMENU, &node);
+		e = grub_menu_add(&r->menu, current_node(r, BLOCK_SUBMENU), title ? title : "",
+				  id, block == BLOCK_SUBMENU, &node);
 		r->xen = false;
 	}
 	r->blocks[r->depth].block = block;
@@ -635,7 +456,7 @@ static int read_script(struct reader *r)
 	return e;
 }
 
-int grub_cfg_parse(const char *path, const char *text, size_t size, const struct grub_env *env,
+int grub_cfg_parse(const char *path, const char *text, size_t size, const char *env,
 		   struct grub_cfg *ret, struct diag *diag)
 {
 	_cleanup_grub_cfg_ struct grub_cfg cfg = {};
@@ -648,7 +469,8 @@ int grub_cfg_parse(const char *path, const char *text, size_t size, const struct
 		.env = env,
 		.cfg = &cfg,
 	};
-	const char *next = grub_env_get(env, "next_entry"), *value;
+	_cleanup_free_ char *next = NULL;
+	const char *value;
 	ssize_t node = -1;
 	int r;
 
@@ -657,9 +479,12 @@ int grub_cfg_parse(const char *path, const char *text, size_t size, const struct
 	r = read_script(&reader);
 	if (r < 0)
 		return r;
+	r = env ? grubenv_get(env, "next_entry", &next) : -ENOENT;
+	if (r == -ENOMEM)
+		return r;
 	/* the header takes next_entry first, whatever GRUB_DEFAULT= says */
 	value = next && *next ? next : reader.fallback_default;
-	r = find_default(&reader.menu, value ? value : "0", &node);
+	r = grub_menu_find(&reader.menu, value ? value : "0", &node);
 	if (r < 0)
 		return r;
 	if (node >= 0 && reader.menu.nodes[node].entry >= 0)

@@ -9,19 +9,6 @@
 
 #include "boot/boot.h"
 
-/* The environment block: 1024 bytes of NAME=value lines. Initialise with {}. */
-struct grub_env {
-	struct strv names;
-	struct strv values;
-};
-
-/* Bytes that are no environment block give an empty one. */
-int grub_env_parse(const char *data, size_t size, struct grub_env *ret) _must_check_;
-/* NULL when it is not set. */
-const char *grub_env_get(const struct grub_env *env, const char *name) _pure_;
-void grub_env_done(struct grub_env *env);
-#define _cleanup_grub_env_ _cleanup_(grub_env_done)
-
 struct grub_cfg {
 	struct boot_entries entries; /* those that boot a Linux kernel, in menu order */
 	bool blscfg;		     /* more entries come from /boot/loader/entries */
@@ -29,11 +16,12 @@ struct grub_cfg {
 };
 
 /*
- * Entries get source path and their line, and is_default by the file, env and GRUB's rules;
+ * Entries get source path and their line, and is_default by the file, the environment block (a
+ * block of GRUBENV_SIZE bytes, or NULL) and GRUB's rules;
  * kernel, request and the like are left to boot_read(). -EBADMSG with an error in diag when a
  * quote or brace does not end: GRUB would stop there too.
  */
-int grub_cfg_parse(const char *path, const char *text, size_t size, const struct grub_env *env,
+int grub_cfg_parse(const char *path, const char *text, size_t size, const char *env,
 		   struct grub_cfg *ret, struct diag *diag) _must_check_;
 void grub_cfg_done(struct grub_cfg *cfg);
 #define _cleanup_grub_cfg_ _cleanup_(grub_cfg_done)

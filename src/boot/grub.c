@@ -3,6 +3,7 @@
 
 #include "base/diag.h"
 #include "boot/grub-cfg.h"
+#include "boot/grubenv.h"
 
 enum { MAX_DROPINS = 1000 };
 
@@ -222,28 +223,23 @@ int grub_read_configured(const struct shell_script *script, struct boot_state *s
 
 /* --- the menu --- */
 
-static int load_env(const struct root *root, const char *cfg, struct grub_env *ret)
-{
-	const char *slash = strrchr(cfg, '/');
-	_cleanup_free_ char *path = NULL, *data = NULL;
-	size_t size;
-	int r = str_printf(&path, "%.*s/grubenv", (int)(slash - cfg), cfg);
-
-	if (r < 0)
-		return r;
-	r = root_read(root, path, ROOT_MAX_CMDLINE, &data, &size);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0; /* none: GRUB goes on without it, too */
-	return grub_env_parse(data, size, ret);
-}
-
 int grub_parse_cfg(const struct root *root, const char *path, const char *text, size_t size,
 		   struct grub_cfg *ret, struct diag *diag)
 {
-	_cleanup_grub_env_ struct grub_env env = {};
-	int r = load_env(root, path, &env);
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *env_path = NULL, *env = NULL;
+	size_t env_size;
+	int r = str_printf(&env_path, "%.*s/grubenv", (int)(slash - path), path);
 
-	return r < 0 ? r : grub_cfg_parse(path, text, size, &env, ret, diag);
+	if (r < 0)
+		return r;
+	/* without one, or with one that is broken, GRUB goes on too */
+	r = root_read(root, env_path, ROOT_MAX_CMDLINE, &env, &env_size);
+	if (r == -ENOMEM)
+		return r;
+	if (r >= 0)
+		r = grubenv_check(env, env_size);
+	return grub_cfg_parse(path, text, size, r >= 0 ? env : NULL, ret, diag);
 }
 
 int grub_read_entries(const struct root *root, const struct grub *grub,

@@ -3,13 +3,10 @@
 /* entries: what can be booted, what each entry asks for, and what its kernel would make of it.
  */
 
-#include "base/diag.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "boot/boot.h"
 #include "cmd/cmd.h"
-#include "facts/facts.h"
-#include "policy/policy.h"
+#include "cmd/host.h"
 #include "ui/output.h"
 #include "ui/table.h"
 
@@ -99,25 +96,13 @@ static int print_table(const struct cmd *cmd, const struct boot *boot,
 
 int cmd_entries(const struct cmd *cmd)
 {
-	_cleanup_facts_ struct facts facts = {};
-	_cleanup_policy_ struct policy policy = {};
-	_cleanup_boot_state_ struct boot_state state = {};
-	_cleanup_diag_ struct diag diag = {}, ignored = {};
-	struct boot boot;
-	int r = facts_load(cmd->root, &facts);
+	_cleanup_host_ struct host host = {};
+	_cleanup_diag_ struct diag diag = {};
+	int r = host_load_boot(cmd->root, &host, &diag);
 
-	/* of the policy only Backend= matters, and a wrong policy is for other verbs to say */
-	if (r >= 0) {
-		r = policy_load(cmd->root, &policy, &ignored);
-		if (r != -ENOMEM)
-			r = boot_probe(cmd->root, &facts.kernels,
-				       r >= 0 ? policy.backend.value : NULL, &boot, &diag);
-	}
 	if (r >= 0)
-		r = boot_read(&boot, &state, &diag);
-	if (r >= 0)
-		r = cmd->args->json != JSON_OFF ? print_json(cmd, &state)
-						: print_table(cmd, &boot, &state);
+		r = cmd->args->json != JSON_OFF ? print_json(cmd, &host.state)
+						: print_table(cmd, &host.boot, &host.state);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {

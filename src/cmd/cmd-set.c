@@ -12,7 +12,7 @@ static int plan_set(struct write *w, struct changeset *cs, struct diag *diag)
 {
 	const char *word = w->cmd->args->words[0];
 	/* a later file may win: then nothing is written */
-	int r = policy_set_check(&w->policy, word, diag);
+	int r = policy_set_check(&w->host.policy, word, diag);
 
 	if (r >= 0)
 		r = write_plan_boot(w, cs, diag);
@@ -28,7 +28,7 @@ int cmd_set(const struct cmd *cmd)
 	_cleanup_free_ char *verb = NULL, *content = NULL;
 	_cleanup_policy_ struct policy policy = {};
 	_cleanup_diag_ struct diag diag = {};
-	struct write write = { .cmd = cmd, .plan = plan_set, .replaces_policy = true };
+	struct write write = { .cmd = cmd, .plan = plan_set };
 	int r = str_printf(&verb, "set %s", word);
 
 	if (r < 0)

@@ -15,7 +15,7 @@ static int plan_undo(struct write *w, struct changeset *cs, struct diag *diag)
 
 	if (r < 0)
 		return r;
-	r = undo_plan(&w->boot, &w->state, &history, what, cs, diag);
+	r = undo_plan(&w->host.boot, &w->host.state, &history, what, cs, diag);
 	if (r == 0)
 		diag_notice(diag, NULL, "there is no change to take back");
 	return MIN(r, 0);

@@ -34,14 +34,16 @@ enum boot_want host_want(const struct host *host)
 }
 
 /* Policy, role and needs as far as they are wanted, and what they decide. */
-static int load_decision(struct host *host, unsigned parts, struct diag *diag)
+static int load_decision(struct host *host, unsigned parts, const char *content,
+			 struct diag *diag)
 {
 	struct decision_reason role_reason = {};
 	const char *role = NULL;
 	bool guess;
 	int r;
 
-	r = policy_load(host->root, &host->policy, diag);
+	r = content ? policy_load_with(host->root, content, &host->policy, diag)
+		    : policy_load(host->root, &host->policy, diag);
 	if (r < 0)
 		return r;
 	guess = host->policy.role.value && streq(host->policy.role.value, POLICY_ROLE_AUTO);
@@ -216,25 +218,47 @@ static int judge(struct host *host, struct diag *diag)
 	return set_verdict(host, VERDICT_OK, NULL, "memcg is %s, as decided", name);
 }
 
-int host_load(const struct root *root, unsigned parts, struct host *ret, struct diag *diag)
+static int load_boot(struct host *host, struct diag *diag)
+{
+	int r = boot_probe(host->root, &host->facts.kernels, host->policy.backend.value,
+			   &host->boot, diag);
+
+	return r < 0 ? r : boot_read(&host->boot, &host->state, diag);
+}
+
+int host_load_boot(const struct root *root, struct host *ret, struct diag *diag)
+{
+	_cleanup_diag_ struct diag ignored = {};
+	int r = policy_load(root, &ret->policy, &ignored);
+
+	if (r == -ENOMEM)
+		return r;
+	ret->root = root;
+	r = facts_load(root, &ret->facts);
+	return r < 0 ? r : load_boot(ret, diag);
+}
+
+int host_load_with(const struct root *root, unsigned parts, const char *content,
+		   struct host *ret, struct diag *diag)
 {
 	int r;
 
 	ret->root = root;
-	r = load_decision(ret, parts, diag);
-	if (r < 0)
-		return r;
-	r = facts_load(root, &ret->facts);
-	if (r < 0)
-		return r;
-	if (!(parts & HOST_VERDICT))
-		return 0;
-	r = boot_probe(root, &ret->facts.kernels, ret->policy.backend.value, &ret->boot, diag);
+	r = load_decision(ret, parts, content, diag);
 	if (r >= 0)
-		r = boot_read(&ret->boot, &ret->state, diag);
-	if (r >= 0)
-		r = find_next(ret);
+		r = facts_load(root, &ret->facts);
+	if (r < 0 || !(parts & (HOST_BOOT | HOST_VERDICT)))
+		return r;
+	r = load_boot(ret, diag);
+	if (r < 0 || !(parts & HOST_VERDICT))
+		return r;
+	r = find_next(ret);
 	return r < 0 ? r : judge(ret, diag);
+}
+
+int host_load(const struct root *root, unsigned parts, struct host *ret, struct diag *diag)
+{
+	return host_load_with(root, parts, NULL, ret, diag);
 }
 
 void host_done(struct host *host)

@@ -30,7 +30,8 @@ const char *verdict_to_string(enum verdict verdict);
 
 enum host_parts {
 	HOST_NEEDS = 1 << 0,   /* also when the policy does not ask for them */
-	HOST_VERDICT = 1 << 1, /* boot entries and what apply would change */
+	HOST_BOOT = 1 << 1,    /* the boot loader and its entries */
+	HOST_VERDICT = 1 << 2, /* and what apply would change */
 };
 
 /* Initialise with {}. */
@@ -42,9 +43,11 @@ struct host {
 	bool needs_known;
 	struct decision decision;
 
-	/* with HOST_VERDICT */
+	/* with HOST_BOOT */
 	struct boot boot;
 	struct boot_state state;
+
+	/* with HOST_VERDICT */
 	enum memcg_state next;		     /* of the default entry, on that entry's kernel */
 	const struct boot_entry *next_entry; /* borrowed from state, or NULL */
 	size_t entries_differing;
@@ -60,6 +63,11 @@ struct host {
  */
 int host_load(const struct root *root, unsigned parts, struct host *ret,
 	      struct diag *diag) _must_check_;
+/* The same as if the file that "set" writes held content. */
+int host_load_with(const struct root *root, unsigned parts, const char *content,
+		   struct host *ret, struct diag *diag) _must_check_;
+/* Facts and HOST_BOOT alone. Of the policy only Backend= matters, if it can be read. */
+int host_load_boot(const struct root *root, struct host *ret, struct diag *diag) _must_check_;
 void host_done(struct host *host);
 #define _cleanup_host_ _cleanup_(host_done)
 

@@ -7,101 +7,45 @@
 #include "boot/diff.h"
 #include "boot/refuse.h"
 #include "cmd/cmd.h"
-#include "needs/needs.h"
 #include "ui/output.h"
 
 #include <stdio.h>
 
 static void unload(struct write *w)
 {
-	facts_done(&w->facts);
-	policy_done(&w->policy);
-	needs_done(&w->needs);
-	decision_done(&w->decision);
-	boot_state_done(&w->state);
+	host_done(&w->host);
 	diag_done(&w->refused);
-	w->facts = (struct facts){};
-	w->policy = (struct policy){};
-	w->needs = (struct needs){};
-	w->decision = (struct decision){};
-}
-
-/* Policy, role and needs as far as they decide. */
-static int load_decision(struct write *w, struct diag *diag)
-{
-	const struct root *root = w->cmd->root;
-	struct decision_reason reason = {};
-	const char *role = NULL;
-	bool guess;
-	int r = w->replaces_policy ? policy_load_with(root, w->policy_content, &w->policy, diag)
-				   : policy_load(root, &w->policy, diag);
-
-	if (r < 0)
-		return r;
-	guess = w->policy.role.value && streq(w->policy.role.value, POLICY_ROLE_AUTO);
-	if (guess || w->policy.memcg.value == POLICY_AUTO)
-		r = needs_find(root, &w->needs, diag);
-	if (r >= 0 && guess) {
-		r = needs_guess_role(root, &w->needs, &role, &reason);
-		if (r >= 0)
-			r = policy_resolve(&w->policy, role);
-		if (r >= 0 && w->policy.memcg.value == POLICY_AUTO && w->needs.n == 0)
-			r = 0; /* nothing is needed, which is an answer too */
-	}
-	if (r >= 0)
-		r = decide(&w->policy, &w->needs, guess ? &reason : NULL, &w->decision);
-	decision_reason_done(&reason);
-	return r;
-}
-
-enum boot_want write_want(const struct write *w)
-{
-	switch (w->decision.memcg) {
-	case DECISION_ON:
-		return BOOT_WANT_ON;
-	case DECISION_OFF:
-		return BOOT_WANT_OFF;
-	default:
-		return BOOT_WANT_NOTHING;
-	}
 }
 
 static int load(struct write *w, struct diag *diag)
 {
 	const struct root *root = w->cmd->root;
-	_cleanup_diag_ struct diag ignored = {};
-	int r = w->ignores_policy ? policy_load(root, &w->policy, &ignored)
-				  : load_decision(w, diag);
+	int r = w->ignores_policy
+			? host_load_boot(root, &w->host, diag)
+			: host_load_with(root, HOST_BOOT, w->policy_content, &w->host, diag);
 
-	if (r >= 0 || (w->ignores_policy && r != -ENOMEM))
-		r = facts_load(root, &w->facts);
-	if (r >= 0)
-		r = boot_probe(root, &w->facts.kernels, w->policy.backend.value, &w->boot,
-			       diag);
-	if (r < 0)
-		return r;
 	/* inside a chroot the loader's tools would look at the wrong system's disks */
-	w->boot.refresh =
-		(root_mode(root) == ROOT_LIVE && w->facts.running.chroot != ANSWER_YES) ||
+	w->host.boot.refresh =
+		(root_mode(root) == ROOT_LIVE && w->host.facts.running.chroot != ANSWER_YES) ||
 		w->cmd->args->refresh;
-	return boot_read(&w->boot, &w->state, diag);
+	return r;
 }
 
 int write_plan_boot(struct write *w, struct changeset *cs, struct diag *diag)
 {
 	struct boot_words words;
-	enum boot_want want = write_want(w);
+	enum boot_want want = host_want(&w->host);
 	int r;
 
 	if (want == BOOT_WANT_NOTHING)
 		return 0;
-	r = boot_words(&w->boot, want, &words, diag);
+	r = boot_words(&w->host.boot, want, &words, diag);
 	if (r >= 0)
-		r = w->boot.backend->plan(&w->boot, &w->state, &words, cs, diag);
+		r = w->host.boot.backend->plan(&w->host.boot, &w->host.state, &words, cs, diag);
 	if (r < 0)
 		return r;
 	cs->want = want;
-	cs->backend = strdup(w->boot.backend->name);
+	cs->backend = strdup(w->host.boot.backend->name);
 	return cs->backend ? 0 : -ENOMEM;
 }
 
@@ -118,7 +62,7 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 	r = load(w, diag);
 	if (r < 0)
 		return r;
-	if (w->facts.running.kdump == ANSWER_YES) {
+	if (w->host.facts.running.kdump == ANSWER_YES) {
 		w->nothing_to_do_here = true;
 		return 0;
 	}
@@ -127,10 +71,10 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 		return r;
 	input = (struct refuse_input){
 		.root = w->cmd->root,
-		.running = &w->facts.running,
-		.boot = &w->boot,
-		.state = &w->state,
-		.needs = &w->needs,
+		.running = &w->host.facts.running,
+		.boot = &w->host.boot,
+		.state = &w->host.state,
+		.needs = &w->host.needs,
 		.changes = cs,
 	};
 	r = refuse_check(&input, args->force, &w->refused);
@@ -143,7 +87,7 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 static int finish(void *userdata, const struct changeset *cs, struct diag *diag)
 {
 	struct write *w = userdata;
-	struct boot boot = w->boot;
+	struct boot boot = w->host.boot;
 	struct boot_words words = { .want = cs->want };
 	_cleanup_facts_ struct facts facts = {};
 	int r;
@@ -196,7 +140,7 @@ static void print_commands(const struct changeset *cs, bool done)
 /* Whether the running kernel is not yet as the changed configuration will have it. */
 static bool reboot_required(const struct write *w, const struct changeset *cs)
 {
-	enum memcg_state now = w->facts.running.memcg;
+	enum memcg_state now = w->host.facts.running.memcg;
 
 	if (root_mode(w->cmd->root) != ROOT_LIVE)
 		return false;
@@ -211,8 +155,8 @@ static size_t count_entries(const struct write *w, bool ours)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < w->state.entries.n; i++)
-		n += w->state.entries.items[i].ours == ours;
+	for (size_t i = 0; i < w->host.state.entries.n; i++)
+		n += w->host.state.entries.items[i].ours == ours;
 	return n;
 }
 

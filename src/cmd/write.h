@@ -3,15 +3,9 @@
 
 /* What the writing verbs share: plan, refuse, run, show. */
 
-#include "base/diag.h"
-#include "boot/boot.h"
-#include "facts/facts.h"
-#include "policy/decide.h"
-#include "policy/need.h"
-#include "policy/policy.h"
+#include "cmd/host.h"
 
 struct cmd;
-struct json;
 
 struct write;
 
@@ -23,19 +17,11 @@ struct write {
 	const struct cmd *cmd;
 	const char *verb; /* for the record: "set off" */
 	write_plan_t plan;
-	/* the policy is judged as if POLICY_SET_PATH held this; only with replaces_policy */
-	bool replaces_policy;
-	bool ignores_policy; /* it decides nothing: a policy with errors is no reason to stop */
+	/* the policy is judged as if "set" had written this; NULL: as it is */
 	const char *policy_content;
+	bool ignores_policy; /* it decides nothing: a policy with errors is no reason to stop */
 
-	/* loaded anew for each plan */
-	struct facts facts;
-	struct policy policy;
-	struct needs needs;
-	struct decision decision;
-	struct boot boot;
-	struct boot_state state;
-
+	struct host host;	 /* loaded anew for each plan */
 	struct diag refused;	 /* why it is unsafe; errors, or warnings with --force */
 	bool nothing_to_do_here; /* a kdump kernel: one line was said */
 };
@@ -45,9 +31,6 @@ struct write {
  * next (or the JSON of them).
  */
 int write_run(struct write *write);
-
-/* What the decision wants of the boot loader. */
-enum boot_want write_want(const struct write *write) _pure_;
 
 /* The boot part of a plan: words, edits and refresh for the decision. */
 int write_plan_boot(struct write *write, struct changeset *cs, struct diag *diag) _must_check_;
