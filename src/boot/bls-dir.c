@@ -8,7 +8,10 @@
 #include <fnmatch.h>
 
 static const struct text_kind kinds[] = {
-	[BLS_SYSTEMD] = { .find = bls_find_systemd, .max = BLS_MAX_FILE, .flags = ATOMIC_BOOT },
+	[BLS_SYSTEMD] = { .find = bls_find_systemd,
+			  .max = BLS_MAX_FILE,
+			  .flags = ATOMIC_BOOT,
+			  .key = "options " },
 	[BLS_GRUB] = { .find = bls_find_grub, .max = BLS_MAX_FILE, .flags = ATOMIC_BOOT },
 };
 
@@ -245,11 +248,13 @@ static int add_entry(const struct boot *boot, const struct bls_source *source,
 		return -ENOMEM;
 	entry->ours = is_ours(boot, bls, entry->image, id);
 	if (entry->ours && bls->lines.n == 0) {
-		warn(diag, found->path, bls->cut_line,
-		     bls->cut_line ? "GRUB stops reading this entry here, before its options: "
-				     "left as it is"
-				   : "has no options line: left as it is");
-		entry->ours = source->reader == BLS_SYSTEMD && !bls->cut_line;
+		/* systemd-boot boots it without; GRUB takes options from elsewhere then */
+		entry->ours = source->reader == BLS_SYSTEMD;
+		if (!entry->ours)
+			warn(diag, found->path, bls->cut_line,
+			     bls->cut_line ? "GRUB stops reading this entry here, before its "
+					     "options: left as it is"
+					   : "has no options line: left as it is");
 	}
 	return 0;
 }

@@ -5,7 +5,24 @@
 
 /* In the order they are asked: the most specific first, the one that always answers last. */
 static const struct boot_backend *const backends[] = {
-	&boot_rpi, &boot_bls, &boot_grub_dropin, &boot_grub_default, &boot_none,
+	/* clang-format off */
+	/* boards */
+	&boot_raspi_firmware,
+	&boot_rpi,
+	/* distributions with a tool of their own */
+	&boot_proxmox,
+	/* EFI */
+	&boot_systemd,
+	/* GRUB */
+	&boot_bls,
+	&boot_grub_dropin,
+	&boot_grub_default,
+	/* U-Boot, syslinux */
+	&boot_flash_kernel,
+	&boot_update_extlinux,
+	&boot_extlinux,
+	&boot_none,
+	/* clang-format on */
 };
 
 const struct boot_backend *boot_backend_find(const char *name)

@@ -227,7 +227,13 @@ static int group_asks(const char *text, const struct lines *lines, size_t group,
 	_cleanup_free_ char *joined = NULL;
 	_cleanup_cmdline_ struct cmdline cmdline = {};
 	struct asks asks = {};
-	int r = lines_join(text, lines, group, &joined);
+	int r;
+
+	if (group >= lines->n_groups) {
+		*ret = asks;
+		return 0;
+	}
+	r = lines_join(text, lines, group, &joined);
 
 	if (r >= 0)
 		r = cmdline_parse(joined, strlen(joined), CMDLINE_LINE, &cmdline);
@@ -328,7 +334,8 @@ int lines_take_back(lines_find_t find, const char *path, const struct content *b
 	if (r >= 0)
 		r = find(now->data, now->size, path, &n, diag);
 	if (r >= 0 && (b.n_groups != n.n_groups || w.n_groups != n.n_groups)) {
-		r = is_uniform(before->data, &b);
+		/* a file that had none asked for nothing */
+		r = b.n_groups == 0 ? 1 : is_uniform(before->data, &b);
 		if (r > 0)
 			r = is_uniform(written->data, &w);
 		if (r == 0)

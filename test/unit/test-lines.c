@@ -139,6 +139,9 @@ static void test_take_back(void **state _unused_)
 		{ "0 a\n1 b\n", "0 a cgroup_disable=memory\n1 b cgroup_disable=memory\n",
 		  "0 a cgroup_disable=memory\n1 b cgroup_disable=memory\n2 c\n",
 		  "0 a\n1 b\n2 c\n" },
+		/* a line of our own */
+		{ "x\n", "x\n0 cgroup_disable=memory\n", "x\n0 cgroup_disable=memory y\n",
+		  "x\n0 y\n" },
 		/* a line more, and they are not */
 		{ "0 a\n1 cgroup_disable=memory\n",
 		  "0 a cgroup_disable=memory\n1 cgroup_disable=memory\n",

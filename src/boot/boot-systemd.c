@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * systemd-boot with entries of type 1. Those there are get their words in place, in one change
+ * that can be taken back, and not by kernel-install, which makes every initrd anew; kernels
+ * installed later get them by /etc/kernel/cmdline, where kernel-install is what writes entries.
+ */
+
+#include "base/diag.h"
+#include "boot/bls-dir.h"
+#include "boot/esp.h"
+#include "boot/image.h"
+#include "boot/kernel-cmdline.h"
+#include "boot/text.h"
+
+/* --- probing --- */
+
+static bool has_entries(const struct root *root)
+{
+	for (const char *const *dir = esp_entry_dirs; *dir; dir++) {
+		_cleanup_strv_ struct strv names = {};
+
+		if (root_list(root, *dir, &names) < 0)
+			continue;
+		for (size_t i = 0; i < names.n; i++)
+			if (bls_is_entry_name(names.items[i], BLS_SYSTEMD))
+				return true;
+	}
+	return false;
+}
+
+static int systemd_probe(const struct root *root, struct diag *diag _unused_)
+{
+	_cleanup_free_ char *loader = NULL;
+	int r = esp_loader(root, &loader);
+
+	if (r < 0)
+		return r;
+	/* what booted this machine is what counts */
+	if (loader)
+		return str_skip_prefix(loader, "systemd-boot") && has_entries(root);
+	if (root_mode(root) == ROOT_LIVE && root_exists(root, "/sys/firmware/efi"))
+		return 0;
+	r = esp_has_systemd_boot(root);
+	return r > 0 ? has_entries(root) : r;
+}
+
+/* --- reading --- */
+
+/* "default" of loader.conf, or NULL. */
+static int configured_default(const struct root *root, char **ret)
+{
+	for (const char *const *dir = esp_dirs; *dir; dir++) {
+		_cleanup_free_ char *path = NULL, *text = NULL;
+		_cleanup_strv_ struct strv lines = {};
+		int r;
+
+		if (str_printf(&path, "%s/loader/loader.conf", *dir) < 0)
+			return -ENOMEM;
+		r = root_read(root, path, ROOT_MAX_CMDLINE, &text, NULL);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			continue;
+		strv_split(&lines, text, "\r\n");
+		for (size_t i = 0; i < lines.n; i++) {
+			_cleanup_strv_ struct strv words = {};
+
+			strv_split(&words, lines.items[i], " \t");
+			if (words.n < 2 || !streq(words.items[0], "default"))
+				continue;
+			free(*ret);
+			*ret = strdup(words.items[1]);
+			if (!*ret)
+				return -ENOMEM;
+		}
+		if (strv_error(&lines) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What the next boot takes, by the variables first; NULL: the first of the menu. */
+static int find_chosen(const struct root *root, char **ret)
+{
+	static const char *const variables[] = { "LoaderEntryOneShot", "LoaderEntryPreferred",
+						 "LoaderEntryDefault" };
+	_cleanup_free_ char *chosen = NULL;
+	int r = -ENOENT;
+
+	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(variables); i++)
+		r = image_loader_variable(root, variables[i], &chosen);
+	if (r < 0 && r != -ENOMEM)
+		r = configured_default(root, &chosen);
+	if (r >= 0 && streq_ptr(chosen, "@saved")) {
+		freep(&chosen);
+		chosen = NULL;
+		r = image_loader_variable(root, "LoaderEntryLastBooted", &chosen);
+	}
+	if (r == -ENOMEM)
+		return r;
+	*ret = TAKE_PTR(chosen);
+	return 0;
+}
+
+static int systemd_read(const struct boot *boot, struct boot_state *ret, struct diag *diag)
+{
+	_cleanup_boot_state_ struct boot_state state = {};
+	_cleanup_free_ char *chosen = NULL;
+	struct bls_source source = { .dirs = esp_entry_dirs, .reader = BLS_SYSTEMD };
+	int r = find_chosen(boot->root, &chosen);
+
+	source.chosen = chosen;
+	if (r >= 0)
+		r = bls_dir_read(boot, &source, &state, diag);
+	if (r >= 0)
+		r = kernel_cmdline_read(boot, &state, diag);
+	if (r < 0)
+		return r;
+	state.entries_known = true;
+	*ret = state;
+	state = (struct boot_state){};
+	return 0;
+}
+
+/* --- changing --- */
+
+/* Whether kernel-install writes the entries: it calls them TOKEN-RELEASE. */
+static bool by_kernel_install(const struct boot_state *state)
+{
+	for (size_t i = 0; i < state->entries.n; i++) {
+		const struct boot_entry *entry = &state->entries.items[i];
+
+		if (entry->ours && entry->kernel && str_has_suffix(entry->id, entry->kernel) &&
+		    strlen(entry->id) > strlen(entry->kernel))
+			return true;
+	}
+	return false;
+}
+
+static int systemd_plan(const struct boot *boot, const struct boot_state *state,
+			const struct boot_words *words, struct changeset *cs, struct diag *diag)
+{
+	static const struct bls_source source = { .dirs = esp_entry_dirs,
+						  .reader = BLS_SYSTEMD };
+	int r = 0;
+
+	if (words->want == BOOT_WANT_NOTHING)
+		return text_plan_verify(boot, state, words, cs->n > 0, cs);
+	if (by_kernel_install(state) || root_exists(boot->root, KERNEL_CMDLINE))
+		r = kernel_cmdline_plan(boot, state, words, 0, cs, diag);
+	if (r >= 0)
+		r = bls_dir_plan(boot, &source, state, words, cs, diag);
+	return r < 0 ? r : text_plan_verify(boot, state, words, cs->n > 0, cs);
+}
+
+static int systemd_take_back(const struct boot *boot _unused_, const char *path,
+			     const struct content *before, const struct content *written,
+			     const struct content *now, struct content *ret, struct diag *diag)
+{
+	if (streq(path, KERNEL_CMDLINE))
+		return kernel_cmdline_take_back(path, before, written, now, ret, diag);
+	return bls_take_back(BLS_SYSTEMD, path, before, written, now, ret, diag);
+}
+
+const struct boot_backend boot_systemd = {
+	.name = "systemd-boot",
+	.title = "systemd-boot",
+	.probe = systemd_probe,
+	.read = systemd_read,
+	.plan = systemd_plan,
+	.plan_refresh = text_plan_verify,
+	.refresh = text_no_refresh,
+	.verify = text_verify,
+	.take_back = systemd_take_back,
+};
