@@ -47,9 +47,10 @@ static int mount_kernel_dirs(int root)
 {
 	static const char *const dirs[] = { "dev", "proc", "sys" };
 
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		return -errno;
+	/* first, since unshare(2) takes the working directory along, and no descriptor */
 	if (fchdir(root) < 0)
+		return -errno;
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		char from[8];
@@ -84,8 +85,9 @@ static void child(const struct spawn *spawn, int output, int errors, pid_t paren
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (r == 0 && spawn->where == SPAWN_NAMESPACE)
 		r = mount_kernel_dirs(root_fd(spawn->root));
-	if (r == 0 && spawn->where != SPAWN_HERE &&
-	    (fchdir(root_fd(spawn->root)) < 0 || chroot(".") < 0))
+	else if (r == 0 && spawn->where == SPAWN_CHROOT && fchdir(root_fd(spawn->root)) < 0)
+		r = -errno;
+	if (r == 0 && spawn->where != SPAWN_HERE && chroot(".") < 0)
 		r = -errno;
 	if (r == 0 && chdir("/") < 0)
 		r = -errno;
