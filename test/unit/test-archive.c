@@ -34,6 +34,38 @@ static void test_uncompress(void **state _unused_)
 	assert_int_equal(archive_uncompress_all(gzipped, 4, 100, &cut, &size), -EBADMSG);
 }
 
+/* What only starts like a compressed file is damaged, not text. */
+static void test_damaged(void **state _unused_)
+{
+	static const struct {
+		const char *start;
+		size_t size;
+	} magics[] = {
+		{ "\x1f\x8b\x08", 3 },
+		{ "\xfd"
+		  "7zXZ\0",
+		  6 },
+		{ "\x28\xb5\x2f\xfd", 4 },
+		{ "\x04\x22\x4d\x18", 4 },
+		{ "\x02\x21\x4c\x18", 4 },
+		{ "BZh", 3 },
+		{ "\x5d\0\0", 3 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(magics); i++) {
+		_cleanup_free_ char *text = NULL;
+		char data[64];
+		size_t size;
+		int r;
+
+		memset(data, ' ', sizeof(data));
+		memcpy(data, magics[i].start, magics[i].size);
+		r = archive_uncompress_all(data, sizeof(data), 1000, &text, &size);
+		if (r != -EOPNOTSUPP && r != -EBADMSG)
+			fail_msg("magic %zu: %d", i, r);
+	}
+}
+
 static int stop(void *userdata, const void *data, size_t size)
 {
 	(void)data;
@@ -56,6 +88,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_uncompress),
+		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_stop),
 	};
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* "name=value|..." with the word's own bytes in place and "--" for what is init's. */
+/* "name:value|..." with the word's own bytes in place and "--" for what is init's. */
 static char *words(const char *text, size_t size, enum cmdline_form form)
 {
 	_cleanup_cmdline_ struct cmdline cmdline = {};
@@ -20,7 +20,7 @@ static char *words(const char *text, size_t size, enum cmdline_form form)
 		assert_true(w->offset + w->size <= size);
 		strbuf_adds(&buf, i ? "|" : "");
 		strbuf_add(&buf, text + w->name_offset, w->name_size);
-		strbuf_adds(&buf, w->has_value ? "=" : "");
+		strbuf_adds(&buf, w->has_value ? ":" : "");
 		strbuf_add(&buf, text + w->value_offset, w->value_size);
 		strbuf_adds(&buf, w->open ? "<" : "");
 		strbuf_adds(&buf, w->for_init ? "@" : "");
@@ -40,25 +40,25 @@ static void test_split(void **state _unused_)
 	} cases[] = {
 		{ "", "" },
 		{ " \t\n", "" },
-		{ "a b=c  d\n", "a|b=c|d" },
-		{ "a=b=c =x =x=y ==z", "a=b=c|=x|=x=y|==z" },
-		{ "a=", "a=" },
-		{ "\"a=b c\" d", "a=b c|d" },
-		{ "a=\"b c\" d", "a=b c|d" },
-		{ "a=b\"c d\"e f", "a=b\"c d\"e|f" },
-		{ "a\"b c\"=d", "a\"b c\"=d" },
-		{ "\"a=\"b c\"\"", "a=b|c\"\"" },
+		{ "a b=c  d\n", "a|b:c|d" },
+		{ "a=b=c =x =x=y ==z", "a:b=c|=x|=x:y|=:z" },
+		{ "a=", "a:" },
+		{ "\"a=b c\" d", "a:b c|d" },
+		{ "a=\"b c\" d", "a:b c|d" },
+		{ "a=b\"c d\"e f", "a:b\"c d\"e|f" },
+		{ "a\"b c\"=d", "a\"b c\":d" },
+		{ "\"a=\"b c\"\"", "a:b|c\"\"" },
 		{ "\"a b", "a b<" },
-		{ "a=\"b c\n", "a=b c<" },
-		{ "a=\"", "a=<" },
+		{ "a=\"b c\n", "a:b c<" },
+		{ "a=\"", "a:<" },
 		{ "\"", "<" },
 		{ "\"\"", "" },
 		{ "\"=\"", "=" },
 		{ "'a b'", "'a|b'" },
-		{ "a -- b c=d", "a|--@|b@|c=d@" },
+		{ "a -- b c=d", "a|--@|b@|c:d@" },
 		{ "a \"--\" b", "a|--@|b@" },
 		{ "a --- b", "a|---|b" },
-		{ "a --=x b", "a|--=x|b" },
+		{ "a --=x b", "a|--:x|b" },
 		/* 0xa0 is a blank to the kernel, also as half of a letter */
 		{ "a\xc3\xa0"
 		  "b c",
@@ -68,7 +68,7 @@ static void test_split(void **state _unused_)
 		{ "a b\nc\n", "a|b +2", CMDLINE_FILE },
 		{ "a b\r\n \n\nc d\r\n\ne", "a|b +4 +6", CMDLINE_FILE },
 		{ "\na", " +2", CMDLINE_FILE },
-		{ "a=\"b\nc\"", "a=b< +2", CMDLINE_FILE },
+		{ "a=\"b\nc\"", "a:b< +2", CMDLINE_FILE },
 	};
 	_cleanup_free_ char *nul = words("a\0b", 3, CMDLINE_LINE);
 

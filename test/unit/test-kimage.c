@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "facts/kimage.h"
 
+#include <sys/stat.h>
+
 #define TEXT(s) s, sizeof(s) - 1
 
 static enum answer honours(const struct tree *tree, const char *data, size_t size,
@@ -73,6 +75,25 @@ static void test_hostile(void **state _unused_)
 	tree_done(&tree);
 }
 
+/* Each part of a file's identity counts. */
+static void check_identity(const struct kimage_cache *cache)
+{
+	const struct kimage_cache_entry *e = &cache->entries[0];
+
+	for (unsigned part = 0; part < 6; part++) {
+		_cleanup_free_ char *release = NULL;
+		struct stat st = { .st_dev = e->dev + (part == 1),
+				   .st_ino = e->ino + (part == 2),
+				   .st_size = (off_t)e->size + (part == 3),
+				   .st_mtim = { .tv_sec = e->mtime_s + (part == 4),
+						.tv_nsec = e->mtime_ns + (part == 5) } };
+		enum answer answer;
+
+		assert_int_equal(kimage_cache_get(cache, &st, &answer, &release),
+				 part == 0 ? 0 : -ENOENT);
+	}
+}
+
 static void test_cache(void **state _unused_)
 {
 	static const char yes[] = "Linux version 6.1.0 (x)\0cgroup_disable=\0cgroup_enable=\0";
@@ -101,6 +122,7 @@ static void test_cache(void **state _unused_)
 		honours(&tree, TEXT("x\0cgroup_disable=\0cgroup_enable=\0more"), &read, NULL),
 		ANSWER_YES);
 	assert_int_equal(read.n, 2);
+	check_identity(&cache);
 	/* damage is an emptier cache */
 	assert_int_equal(kimage_cache_parse(TEXT("1 2 3 4 5 yes\n1 2 3 4 5 maybe -\nx\n\n"
 						 "1 2 3 4 5 no ../x\n-1 2 3 4 5 no -\n"),
