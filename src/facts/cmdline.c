@@ -329,8 +329,6 @@ enum memcg_state cmdline_predict(const struct cmdline *cmdline, unsigned rules,
 
 	if (built == ANSWER_NO)
 		return MEMCG_UNAVAILABLE;
-	if (built != ANSWER_YES)
-		return MEMCG_UNKNOWN;
 	/* what each rule that may hold says; "none" is the default's turn */
 	for (unsigned rule = CMDLINE_MAINLINE; rule <= CMDLINE_ENABLE_WINS; rule <<= 1) {
 		enum cmdline_request says = CMDLINE_NONE;
@@ -348,7 +346,7 @@ enum memcg_state cmdline_predict(const struct cmdline *cmdline, unsigned rules,
 		can_be_off |= says == CMDLINE_OFF ||
 			      (says == CMDLINE_NONE && state_default != MEMCG_ON);
 	}
-	if (can_be_on == can_be_off)
-		return MEMCG_UNKNOWN;
-	return can_be_on ? MEMCG_ON : MEMCG_OFF;
+	if (!can_be_on)
+		return MEMCG_OFF;
+	return can_be_off || built != ANSWER_YES ? MEMCG_UNKNOWN : MEMCG_ON;
 }

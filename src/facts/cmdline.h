@@ -116,7 +116,8 @@ enum cmdline_rule {
 
 /*
  * memcg's state when a kernel is booted with this line. rules is a mask of enum cmdline_rule;
- * state_default is what it does without any word (on, off or unknown).
+ * state_default is what it does without any word (on, off or unknown). Where it is not known
+ * whether memcg is built in, it is never "on"; a word that says off is "off" all the same.
  */
 enum memcg_state cmdline_predict(const struct cmdline *cmdline, unsigned rules,
 				 enum memcg_state state_default, enum answer built);

@@ -6,9 +6,8 @@
 #include "facts/cgroupfs.h"
 #include "facts/container.h"
 #include "facts/kernels.h"
+#include "facts/machine.h"
 #include "facts/release.h"
-
-#include <sys/utsname.h>
 
 enum { MAX_SMALL = 64 * 1024 };
 
@@ -79,7 +78,6 @@ static int read_cmdline(const struct root *root, struct running *running)
 
 int running_identify(const struct root *root, struct running *running)
 {
-	struct utsname name;
 	int r;
 
 	if (root_mode(root) == ROOT_OFFLINE)
@@ -87,11 +85,8 @@ int running_identify(const struct root *root, struct running *running)
 	r = read_release(root, &running->release);
 	if (r >= 0)
 		r = read_cmdline(root, running);
-	if (r >= 0 && root_mode(root) == ROOT_LIVE && uname(&name) >= 0) {
-		running->machine = strdup(name.machine);
-		if (!running->machine)
-			r = -ENOMEM;
-	}
+	if (r >= 0)
+		r = machine_detect(root, &running->machine);
 	return r;
 }
 
