@@ -6,21 +6,34 @@
 /* In the order they are asked: the most specific first, the one that always answers last. */
 static const struct boot_backend *const backends[] = {
 	/* clang-format off */
+	/* the whole system is made of something else than its files */
+	&boot_ostree,
+	&boot_nixos,
 	/* boards */
 	&boot_raspi_firmware,
 	&boot_rpi,
+	&boot_armbian,
+	&boot_zipl,
 	/* distributions with a tool of their own */
+	&boot_sdbootutil,
+	&boot_transactional,
 	&boot_proxmox,
+	&boot_kernelstub,
+	&boot_limine,
+	&boot_zfsbootmenu,
 	/* EFI */
 	&boot_systemd,
+	&boot_uki,
 	/* GRUB */
 	&boot_bls,
 	&boot_grub_dropin,
 	&boot_grub_default,
-	/* U-Boot, syslinux */
+	/* U-Boot, syslinux, and what is left */
+	&boot_u_boot_menu,
 	&boot_flash_kernel,
 	&boot_update_extlinux,
 	&boot_extlinux,
+	&boot_refind,
 	&boot_none,
 	/* clang-format on */
 };

@@ -142,14 +142,26 @@ int boot_entry_judge(const struct boot *boot, struct boot_entry *entry) _must_ch
 size_t boot_n_differing(const struct boot_state *state, enum boot_want want) _pure_;
 
 /* The backends. */
+extern const struct boot_backend boot_armbian;
 extern const struct boot_backend boot_bls;
 extern const struct boot_backend boot_extlinux;
 extern const struct boot_backend boot_flash_kernel;
 extern const struct boot_backend boot_grub_default;
 extern const struct boot_backend boot_grub_dropin;
+extern const struct boot_backend boot_kernelstub;
+extern const struct boot_backend boot_limine;
+extern const struct boot_backend boot_nixos;
 extern const struct boot_backend boot_none;
+extern const struct boot_backend boot_ostree;
 extern const struct boot_backend boot_proxmox;
 extern const struct boot_backend boot_raspi_firmware;
+extern const struct boot_backend boot_refind;
 extern const struct boot_backend boot_rpi;
+extern const struct boot_backend boot_sdbootutil;
 extern const struct boot_backend boot_systemd;
+extern const struct boot_backend boot_transactional;
+extern const struct boot_backend boot_u_boot_menu;
+extern const struct boot_backend boot_uki;
 extern const struct boot_backend boot_update_extlinux;
+extern const struct boot_backend boot_zfsbootmenu;
+extern const struct boot_backend boot_zipl;

@@ -174,7 +174,174 @@ static const struct {
 	    { "/etc/kernel/cmdline", "root=ZFS=rpool/ROOT/pve-1 boot=zfs\n" } },
 	  { { "/etc/kernel/cmdline",
 	      "root=ZFS=rpool/ROOT/pve-1 boot=zfs cgroup_disable=memory\n" } } },
+	{ "Armbian",
+	  BOOT_WANT_OFF,
+	  "armbian",
+	  CHANGESET_CHANGED,
+	  "",
+	  { { "/boot/armbianEnv.txt",
+	      "verbosity=1\nextraargs=net.ifnames=0 a=b\ndocker_optimizations=on\n" } },
+	  { { "/boot/armbianEnv.txt", "verbosity=1\nextraargs=net.ifnames=0 a=b "
+				      "cgroup_disable=memory\ndocker_optimizations=off\n" } } },
+	{ "Armbian, neither line",
+	  BOOT_WANT_OFF,
+	  "armbian",
+	  CHANGESET_CHANGED,
+	  "",
+	  { { "/boot/armbianEnv.txt", "verbosity=1\nrootdev=UUID=x" } },
+	  { { "/boot/armbianEnv.txt", "verbosity=1\nrootdev=UUID=x\nextraargs=cgroup_disable="
+				      "memory\ndocker_optimizations=off\n" } } },
+	{ "Armbian, on",
+	  BOOT_WANT_ON,
+	  "armbian",
+	  CHANGESET_CHANGED,
+	  "",
+	  { { "/boot/armbianEnv.txt", "extraargs=cgroup_disable=pressure,memory x\n" } },
+	  { { "/boot/armbianEnv.txt", "extraargs=cgroup_disable=pressure x\n" } } },
+	{ "sdbootutil with cmdline.d",
+	  BOOT_WANT_OFF,
+	  "sdbootutil",
+	  CHANGESET_CHANGED,
+	  "/usr/bin/sdbootutil update-all-entries\n",
+	  { { "/etc/sysconfig/bootloader", "LOADER_TYPE=\"grub2-bls\"\n" },
+	    { "/usr/bin/sdbootutil", "for f in /etc/kernel/cmdline.d/*; do :; done\n" },
+	    { "/etc/kernel/cmdline", "root=UUID=x cgroup_enable=memory\n" } },
+	  { { "/etc/kernel/cmdline.d/90-memcg-policy.conf", "cgroup_disable=memory\n" },
+	    { "/etc/kernel/cmdline", "root=UUID=x\n" } } },
+	{ "sdbootutil before",
+	  BOOT_WANT_OFF,
+	  "sdbootutil",
+	  CHANGESET_CHANGED,
+	  "/usr/bin/sdbootutil update-all-entries\n",
+	  { { "/etc/sysconfig/bootloader", "LOADER_TYPE=\"systemd-boot\"\n" },
+	    { "/usr/bin/sdbootutil", "#!/bin/bash\n" },
+	    { "/etc/kernel/cmdline", "root=UUID=x\n" } },
+	  { { "/etc/kernel/cmdline", "root=UUID=x cgroup_disable=memory\n" } } },
+	{ "MicroOS with GRUB",
+	  BOOT_WANT_OFF,
+	  "transactional",
+	  CHANGESET_CHANGED,
+	  "/usr/sbin/transactional-update --non-interactive grub.cfg\n",
+	  { { "/etc/fstab", "UUID=x / btrfs ro 0 0\n" },
+	    { "/usr/sbin/transactional-update", "" },
+	    { "/usr/sbin/grub2-mkconfig", "" },
+	    { "/boot/grub2/grub.cfg", "" },
+	    { "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"\"\n"
+				   "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n" } },
+	  { { "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"cgroup_disable=memory\"\n"
+				   "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n" } } },
+	{ "Silverblue",
+	  BOOT_WANT_OFF,
+	  "ostree",
+	  -ENOTSUP,
+	  "",
+	  { { "/ostree/repo/config", "" },
+	    { "/usr/bin/rpm-ostree", "" },
+	    { "/etc/default/grub", "GRUB_CMDLINE_LINUX=\"\"\n" },
+	    { "/boot/loader/entries/ostree-1.conf",
+	      "version 1\noptions root=x ostree=/ostree/boot.1/f/0\nlinux "
+	      "/ostree/f/vmlinuz\n" } } },
+	{ "NixOS", BOOT_WANT_OFF, "nixos", -ENOTSUP, "", { { "/etc/NIXOS", "" } } },
+	{ "Pop!_OS",
+	  BOOT_WANT_OFF,
+	  "kernelstub",
+	  -ENOTSUP,
+	  "",
+	  { { "/etc/kernelstub/configuration", "{}" },
+	    { "/boot/efi/EFI/systemd/systemd-bootx64.efi", "" },
+	    { "/boot/efi/loader/entries/Pop_OS-current.conf",
+	      "title Pop\nlinux /v\noptions root=x\n" } } },
+	{ "limine",
+	  BOOT_WANT_OFF,
+	  "limine",
+	  -ENOTSUP,
+	  "",
+	  { { "/boot/limine.conf", "/Arch\n  cmdline: root=x\n" } } },
+	{ "rEFInd",
+	  BOOT_WANT_OFF,
+	  "refind",
+	  -ENOTSUP,
+	  "",
+	  { { "/boot/refind_linux.conf", "\"Boot\" \"root=x ro\"\n" } } },
+	{ "rEFInd, as wanted",
+	  BOOT_WANT_OFF,
+	  "refind",
+	  CHANGESET_UNCHANGED,
+	  "",
+	  { { "/boot/refind_linux.conf", "\"Boot\" \"ro cgroup_disable=memory\"\n" } } },
+	{ "zipl",
+	  BOOT_WANT_OFF,
+	  "zipl",
+	  -ENOTSUP,
+	  "",
+	  { { "/etc/zipl.conf", "[linux]\nparameters=\"root=x\"\n" } } },
+	{ "ZFSBootMenu",
+	  BOOT_WANT_ON,
+	  "zfsbootmenu",
+	  -ENOTSUP,
+	  "",
+	  { { "/etc/zfsbootmenu/config.yaml", "" } } },
 };
+
+/* The fragment of u-boot-menu is a program: what it does is asked of sh. */
+static void test_u_boot_menu(void **state _unused_)
+{
+	static const struct {
+		const char *defaults;
+		enum boot_want want;
+		int r;
+		const char *value; /* U_BOOT_PARAMETERS behind the fragment */
+	} rows[] = {
+		{ "", BOOT_WANT_OFF, CHANGESET_CHANGED, "ro quiet cgroup_disable=memory" },
+		{ "U_BOOT_PARAMETERS=\"ro splash\"\n", BOOT_WANT_OFF, CHANGESET_CHANGED,
+		  "ro splash cgroup_disable=memory" },
+		{ "U_BOOT_PARAMETERS=\"a cgroup_enable=cpuset,memory -- b\"\n", BOOT_WANT_OFF,
+		  CHANGESET_CHANGED, "a cgroup_enable=cpuset cgroup_disable=memory -- b" },
+		{ "U_BOOT_PARAMETERS=\"a cgroup_disable=memory\"\n", BOOT_WANT_ON,
+		  CHANGESET_CHANGED, "a" },
+		{ "U_BOOT_PARAMETERS=\"a\"\n", BOOT_WANT_ON, CHANGESET_UNCHANGED, NULL },
+		{ "U_BOOT_PARAMETERS=$(echo b)\n", BOOT_WANT_OFF, CHANGESET_CHANGED,
+		  "b cgroup_disable=memory" },
+	};
+	static const char ours[] = "/etc/u-boot-menu/conf.d/zz-memcg-policy.conf";
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(loader_result_done) struct loader_result result = {};
+		_cleanup_free_ char *command = NULL;
+		char line[256] = "";
+		struct tree tree;
+		FILE *sh;
+
+		tree_init(&tree, ROOT_OFFLINE);
+		tree_write(&tree, "/usr/sbin/u-boot-update", ". /usr/share/u-boot-menu/x\n");
+		tree_write(&tree, "/usr/share/u-boot-menu/read-config",
+			   "for f in /etc/u-boot-menu/conf.d/*.conf\n");
+		tree_write(&tree, "/etc/default/u-boot", rows[i].defaults);
+		result = loader_run(&tree, rows[i].want);
+		assert_string_equal(result.backend, "u-boot-menu");
+		if (result.r != rows[i].r)
+			fail_msg("row %zu: %d", i, result.r);
+		if (!rows[i].value) {
+			assert_false(root_exists(tree.root, ours));
+			tree_done(&tree);
+			continue;
+		}
+		assert_string_equal(result.commands, "/usr/sbin/u-boot-update\n");
+		assert_int_equal(
+			str_printf(&command,
+				   "set -eu; . %s/etc/default/u-boot; . %s%s 2>/dev/null; "
+				   "printf %%s \"$U_BOOT_PARAMETERS\"",
+				   tree.path, tree.path, ours),
+			0);
+		sh = popen(command, "r");
+		assert_non_null(sh);
+		assert_true(fgets(line, sizeof(line), sh) != NULL);
+		assert_int_equal(pclose(sh), 0);
+		if (!streq(line, rows[i].value))
+			fail_msg("row %zu: \"%s\", not \"%s\"", i, line, rows[i].value);
+		tree_done(&tree);
+	}
+}
 
 static void check_files(const struct tree *tree, size_t i)
 {
@@ -234,6 +401,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_change),
+		cmocka_unit_test(test_u_boot_menu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Loaders that are recognised and not written to: what they would boot is shown where a file
+ * says it, and what to do is said in their own words. Writing comes when it was tried for real.
+ */
+
+#include "base/diag.h"
+#include "boot/bls-dir.h"
+#include "boot/esp.h"
+#include "boot/image.h"
+#include "boot/text.h"
+#include "boot/tool.h"
+
+/* What to do by hand; %s is the word, in the hint for "on" the one that has to go. */
+struct advice {
+	const char *path; /* what the message is about, or NULL */
+	const char *text;
+	const char *off;
+	const char *on;
+};
+
+/* Nothing to do where every entry is as wanted already; else exit status 5 with the advice. */
+static int advise(const struct advice *advice, const struct boot_state *state,
+		  const struct boot_words *words, struct diag *diag)
+{
+	if (words->want == BOOT_WANT_NOTHING)
+		return 0;
+	if (state->entries_known && state->entries.n > 0 &&
+	    boot_n_differing(state, words->want) == 0)
+		return 0;
+	diag_error(diag,
+		   &(struct diag_where){
+			   .path = advice->path,
+			   .hint = words->want == BOOT_WANT_OFF ? advice->off : advice->on,
+		   },
+		   "%s", advice->text);
+	return -ENOTSUP;
+}
+
+static int read_nothing(const struct boot *boot _unused_, struct boot_state *ret _unused_,
+			struct diag *diag _unused_)
+{
+	return 0;
+}
+
+/* --- ostree, rpm-ostree, bootc --- */
+
+static int ostree_probe(const struct root *root, struct diag *diag _unused_)
+{
+	return root_exists(root, "/run/ostree-booted") || root_exists(root, "/ostree/repo") ||
+	       root_exists(root, "/sysroot/ostree/repo");
+}
+
+static int ostree_read(const struct boot *boot, struct boot_state *ret, struct diag *diag)
+{
+	static const char *const dirs[] = { "/boot/loader/entries", NULL };
+	static const struct bls_source source = { .dirs = dirs, .reader = BLS_SYSTEMD };
+	int r = bls_dir_read(boot, &source, ret, diag);
+
+	if (r < 0)
+		return r;
+	/* a deployment that is replaced stays as it is: the way back */
+	for (size_t i = 0; i < ret->entries.n; i++)
+		ret->entries.items[i].ours = ret->entries.items[i].is_default;
+	ret->entries_known = ret->entries.n > 0;
+	return 0;
+}
+
+static int ostree_plan(const struct boot *boot, const struct boot_state *state,
+		       const struct boot_words *words, struct changeset *cs _unused_,
+		       struct diag *diag)
+{
+	static const struct advice rpm_ostree = {
+		NULL,
+		"kernel arguments are part of a deployment here, and are changed by the tool "
+		"that "
+		"makes deployments",
+		"rpm-ostree kargs --append-if-missing=cgroup_disable=memory",
+		"rpm-ostree kargs --delete-if-present=cgroup_disable=memory",
+	};
+	static const struct advice bootc = {
+		NULL,
+		"kernel arguments are part of a deployment here, and are changed by the tool "
+		"that "
+		"makes deployments",
+		"bootc loader-entries set-options-for-source --source memcg-policy --options "
+		"cgroup_disable=memory",
+		"bootc loader-entries set-options-for-source --source memcg-policy",
+	};
+	static const struct advice ostree = {
+		NULL,
+		"kernel arguments are part of a deployment here, and are changed by the tool "
+		"that "
+		"makes deployments",
+		"ostree admin kargs edit-in-place --append-if-missing=cgroup_disable=memory",
+		"ostree admin instutil set-kargs, with all arguments but cgroup_disable=memory",
+	};
+
+	return advise(tool_exists(boot->root, "rpm-ostree") ? &rpm_ostree
+		      : tool_exists(boot->root, "bootc")    ? &bootc
+							    : &ostree,
+		      state, words, diag);
+}
+
+const struct boot_backend boot_ostree = {
+	.name = "ostree",
+	.title = "ostree deployments",
+	.probe = ostree_probe,
+	.read = ostree_read,
+	.plan = ostree_plan,
+};
+
+/* --- NixOS --- */
+
+static int nixos_probe(const struct root *root, struct diag *diag _unused_)
+{
+	return root_exists(root, "/etc/NIXOS");
+}
+
+static int nixos_read(const struct boot *boot, struct boot_state *ret, struct diag *diag)
+{
+	static const struct bls_source source = { .dirs = esp_entry_dirs,
+						  .reader = BLS_SYSTEMD };
+
+	return bls_dir_read(boot, &source, ret, diag);
+}
+
+static int nixos_plan(const struct boot *boot _unused_, const struct boot_state *state,
+		      const struct boot_words *words, struct changeset *cs _unused_,
+		      struct diag *diag)
+{
+	static const struct advice advice = {
+		"/etc/nixos/configuration.nix",
+		"NixOS makes its boot entries of its configuration",
+		"boot.kernelParams = [ \"cgroup_disable=memory\" ]; then: nixos-rebuild boot",
+		"take \"cgroup_disable=memory\" out of boot.kernelParams, then: nixos-rebuild "
+		"boot",
+	};
+
+	return advise(&advice, state, words, diag);
+}
+
+const struct boot_backend boot_nixos = {
+	.name = "nixos",
+	.title = "NixOS",
+	.probe = nixos_probe,
+	.read = nixos_read,
+	.plan = nixos_plan,
+};
+
+/* --- unified kernel images --- */
+
+enum { MAX_UKIS = 256 };
+
+static int find_ukis(const struct root *root, struct strv *ret)
+{
+	for (const char *const *dir = esp_dirs; *dir; dir++) {
+		_cleanup_free_ char *pattern = NULL;
+
+		if (str_printf(&pattern, "%s/[Ee][Ff][Ii]/Linux/*.efi", *dir) < 0)
+			return -ENOMEM;
+		if (root_glob(root, pattern, MAX_UKIS, ret) == -ENOMEM)
+			return -ENOMEM;
+	}
+	return strv_error(ret);
+}
+
+static int uki_probe(const struct root *root, struct diag *diag _unused_)
+{
+	_cleanup_free_ char *loader = NULL;
+	_cleanup_strv_ struct strv paths = {};
+	int r = esp_loader(root, &loader);
+
+	if (r < 0)
+		return r;
+	/* GRUB boots its own menu, whatever lies beside it */
+	if (loader ? str_skip_prefix(loader, "GRUB") != NULL
+		   : (root_exists(root, "/boot/grub/grub.cfg") ||
+		      root_exists(root, "/boot/grub2/grub.cfg")) &&
+			     esp_has_systemd_boot(root) <= 0)
+		return 0;
+	r = find_ukis(root, &paths);
+	for (size_t i = 0; r >= 0 && i < paths.n; i++) {
+		_cleanup_free_ char *line = NULL;
+
+		r = image_pe_section(root, paths.items[i], ".cmdline", &line);
+		if (r >= 0)
+			return 1;
+		r = r == -ENOMEM ? r : 0;
+	}
+	return r;
+}
+
+/* What add-ons of a directory append, in the order of their names. */
+static int add_addons(const struct root *root, const char *pattern, struct strbuf *args)
+{
+	_cleanup_strv_ struct strv paths = {};
+
+	if (root_glob(root, pattern, MAX_UKIS, &paths) == -ENOMEM)
+		return -ENOMEM;
+	for (size_t i = 0; i < paths.n; i++) {
+		_cleanup_free_ char *line = NULL;
+		int r = image_pe_section(root, paths.items[i], ".cmdline", &line);
+
+		if (r == -ENOMEM)
+			return r;
+		if (r >= 0)
+			strbuf_addf(args, " %s", line);
+	}
+	return 0;
+}
+
+static int add_uki(const struct boot *boot, const char *path, struct boot_state *state)
+{
+	_cleanup_free_ char *line = NULL, *own = NULL, *global = NULL;
+	_cleanup_strbuf_ struct strbuf args = {};
+	const char *name = strrchr(path, '/') + 1;
+	/* ".../EFI/Linux/x.efi": the partition is three up */
+	size_t dir = (size_t)(name - path) - strlen("/EFI/Linux/");
+	struct boot_entry *entry;
+	int r = image_pe_section(boot->root, path, ".cmdline", &line);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	strbuf_adds(&args, line);
+	if (str_printf(&global, "%.*s/loader/addons/*.addon.efi", (int)dir, path) < 0 ||
+	    str_printf(&own, "%s.extra.d/*.addon.efi", path) < 0)
+		return -ENOMEM;
+	r = add_addons(boot->root, own, &args);
+	if (r >= 0)
+		r = add_addons(boot->root, global, &args);
+	if (r < 0)
+		return r;
+	entry = boot_entries_add(&state->entries);
+	if (!entry)
+		return -ENOMEM;
+	entry->id = strdup(name);
+	entry->title = strdup(name);
+	entry->source = strdup(path);
+	r = strbuf_take(&args, &entry->args, NULL);
+	if (r < 0 || !entry->id || !entry->title || !entry->source)
+		return -ENOMEM;
+	r = image_pe_section(boot->root, path, ".uname", &entry->kernel);
+	if (r == -ENOMEM)
+		return r;
+	if (entry->kernel)
+		entry->kernel[strcspn(entry->kernel, " \n")] = '\0';
+	entry->line = 1;
+	entry->ours = true;
+	return 0;
+}
+
+static int uki_read(const struct boot *boot, struct boot_state *ret, struct diag *diag _unused_)
+{
+	_cleanup_strv_ struct strv paths = {};
+	int r = find_ukis(boot->root, &paths);
+
+	for (size_t i = 0; r >= 0 && i < paths.n; i++)
+		r = add_uki(boot, paths.items[i], ret);
+	if (r < 0)
+		return r;
+	/* the newest, by the names kernel-install and mkinitcpio give them */
+	if (ret->entries.n > 0)
+		ret->entries.items[ret->entries.n - 1].is_default = true;
+	ret->entries_known = ret->entries.n > 0;
+	return 0;
+}
+
+static int uki_plan(const struct boot *boot, const struct boot_state *state,
+		    const struct boot_words *words, struct changeset *cs _unused_,
+		    struct diag *diag)
+{
+	static const struct advice addon = {
+		NULL,
+		"the command line is inside a unified kernel image, and this tool does not "
+		"build "
+		"add-ons yet",
+		"ukify build --cmdline=cgroup_disable=memory "
+		"--output=/efi/loader/addons/memcg-policy.addon.efi",
+		"take cgroup_disable=memory out of /etc/kernel/cmdline, then build the images "
+		"anew (kernel-install add-all, mkinitcpio -P)",
+	};
+	static const struct advice secure = {
+		NULL,
+		"the command line is inside a unified kernel image, and with Secure Boot "
+		"nothing "
+		"but a signed add-on or a new image changes it",
+		"add cgroup_disable=memory to /etc/kernel/cmdline, then build and sign the "
+		"images "
+		"anew",
+		"take cgroup_disable=memory out of /etc/kernel/cmdline, then build and sign "
+		"the "
+		"images anew",
+	};
+
+	return advise(esp_secure_boot(boot->root) > 0 ? &secure : &addon, state, words, diag);
+}
+
+const struct boot_backend boot_uki = {
+	.name = "uki",
+	.title = "unified kernel images",
+	.probe = uki_probe,
+	.read = uki_read,
+	.plan = uki_plan,
+};
+
+/* --- kernelstub (Pop!_OS) --- */
+
+#define KERNELSTUB "/etc/kernelstub/configuration"
+
+static int kernelstub_probe(const struct root *root, struct diag *diag _unused_)
+{
+	return root_exists(root, KERNELSTUB);
+}
+
+static int kernelstub_plan(const struct boot *boot _unused_, const struct boot_state *state,
+			   const struct boot_words *words, struct changeset *cs _unused_,
+			   struct diag *diag)
+{
+	static const struct advice advice = {
+		KERNELSTUB,
+		"kernelstub writes the boot entries out of this file",
+		"kernelstub -a cgroup_disable=memory",
+		"kernelstub -d cgroup_disable=memory",
+	};
+
+	return advise(&advice, state, words, diag);
+}
+
+const struct boot_backend boot_kernelstub = {
+	.name = "kernelstub",
+	.title = "kernelstub",
+	.probe = kernelstub_probe,
+	.read = nixos_read,
+	.plan = kernelstub_plan,
+};
+
+/* --- limine --- */
+
+static int limine_probe(const struct root *root, struct diag *diag _unused_)
+{
+	static const char *const paths[] = { "/boot/limine.conf", "/boot/limine/limine.conf",
+					     "/efi/limine.conf", "/boot/EFI/limine/limine.conf",
+					     "/etc/default/limine" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		if (root_exists(root, paths[i]))
+			return 1;
+	return 0;
+}
+
+static int limine_plan(const struct boot *boot, const struct boot_state *state,
+		       const struct boot_words *words, struct changeset *cs _unused_,
+		       struct diag *diag)
+{
+	static const struct advice tool = {
+		"/etc/default/limine",
+		"limine is not written to yet",
+		"KERNEL_CMDLINE[default]+=\" cgroup_disable=memory\" in this file, then: "
+		"limine-update",
+		"take cgroup_disable=memory out of this file, then: limine-update",
+	};
+	static const struct advice hand = {
+		"/boot/limine.conf",
+		"limine is not written to yet",
+		"add cgroup_disable=memory to the cmdline: of each entry",
+		"take cgroup_disable=memory out of the cmdline: of each entry",
+	};
+
+	return advise(root_exists(boot->root, tool.path) ? &tool : &hand, state, words, diag);
+}
+
+const struct boot_backend boot_limine = {
+	.name = "limine",
+	.title = "Limine",
+	.probe = limine_probe,
+	.read = read_nothing,
+	.plan = limine_plan,
+};
+
+/* --- rEFInd --- */
+
+#define REFIND "/boot/refind_linux.conf"
+
+static int refind_probe(const struct root *root, struct diag *diag _unused_)
+{
+	return root_exists(root, REFIND);
+}
+
+/* Lines of two quoted strings, a title and the options; "" is a quote in one. */
+static size_t quoted(const char *p, struct strbuf *out)
+{
+	size_t i = 1;
+
+	for (; p[i] && p[i] != '\n'; i++) {
+		if (p[i] == '"' && p[i + 1] == '"')
+			i++;
+		else if (p[i] == '"')
+			return i + 1;
+		strbuf_addc(out, p[i]);
+	}
+	return i;
+}
+
+static int refind_read(const struct boot *boot, struct boot_state *ret,
+		       struct diag *diag _unused_)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned number = 1;
+	int r = root_read(boot->root, REFIND, ROOT_MAX_CMDLINE, &text, NULL);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (const char *p = text; *p; number++) {
+		_cleanup_strbuf_ struct strbuf title = {}, args = {};
+		struct boot_entry *entry;
+
+		p += strspn(p, " \t");
+		if (*p == '"') {
+			p += quoted(p, &title);
+			p += strspn(p, " \t");
+			if (*p == '"')
+				p += quoted(p, &args);
+			entry = boot_entries_add(&ret->entries);
+			if (!entry)
+				return -ENOMEM;
+			entry->source = strdup(REFIND);
+			r = str_printf(&entry->id, "%u", number);
+			if (r >= 0)
+				r = strbuf_take(&title, &entry->title, NULL);
+			if (r >= 0)
+				r = strbuf_take(&args, &entry->args, NULL);
+			if (r < 0 || !entry->source)
+				return -ENOMEM;
+			entry->line = number;
+			entry->is_default = ret->entries.n == 1;
+			entry->ours = true;
+		}
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	}
+	ret->entries_known = ret->entries.n > 0;
+	return 0;
+}
+
+static int refind_plan(const struct boot *boot _unused_, const struct boot_state *state,
+		       const struct boot_words *words, struct changeset *cs _unused_,
+		       struct diag *diag)
+{
+	static const struct advice advice = {
+		REFIND,
+		"rEFInd is not written to yet",
+		"add cgroup_disable=memory to the second quoted text of each line",
+		"take cgroup_disable=memory out of the second quoted text of each line",
+	};
+
+	return advise(&advice, state, words, diag);
+}
+
+const struct boot_backend boot_refind = {
+	.name = "refind",
+	.title = "rEFInd",
+	.probe = refind_probe,
+	.read = refind_read,
+	.plan = refind_plan,
+};
+
+/* --- zipl (s390x) --- */
+
+#define ZIPL "/etc/zipl.conf"
+
+static int zipl_probe(const struct root *root, struct diag *diag _unused_)
+{
+	return root_exists(root, ZIPL) ||
+	       (tool_exists(root, "zipl") && root_exists(root, "/boot/loader/entries"));
+}
+
+static int zipl_read(const struct boot *boot, struct boot_state *ret, struct diag *diag)
+{
+	static const char *const dirs[] = { "/boot/loader/entries", NULL };
+	static const struct bls_source source = { .dirs = dirs, .reader = BLS_SYSTEMD };
+
+	return bls_dir_read(boot, &source, ret, diag);
+}
+
+static int zipl_plan(const struct boot *boot, const struct boot_state *state,
+		     const struct boot_words *words, struct changeset *cs _unused_,
+		     struct diag *diag)
+{
+	static const struct advice conf = {
+		ZIPL,
+		"zipl is not written to yet",
+		"add cgroup_disable=memory to each parameters= line, then: zipl",
+		"take cgroup_disable=memory out of each parameters= line, then: zipl",
+	};
+	static const struct advice bls = {
+		"/boot/loader/entries",
+		"zipl is not written to yet",
+		"add cgroup_disable=memory to each options line and to /etc/kernel/cmdline, "
+		"then: zipl",
+		"take cgroup_disable=memory out of each options line and of "
+		"/etc/kernel/cmdline, then: zipl",
+	};
+
+	return advise(tool_mentions(boot->root, ZIPL, "parameters") ? &conf : &bls, state,
+		      words, diag);
+}
+
+const struct boot_backend boot_zipl = {
+	.name = "zipl",
+	.title = "zipl",
+	.probe = zipl_probe,
+	.read = zipl_read,
+	.plan = zipl_plan,
+};
+
+/* --- ZFSBootMenu --- */
+
+#define ZBM "/etc/zfsbootmenu/config.yaml"
+
+static int zbm_probe(const struct root *root, struct diag *diag _unused_)
+{
+	return root_exists(root, ZBM) && !root_exists(root, "/boot/grub/grub.cfg");
+}
+
+static int zbm_plan(const struct boot *boot _unused_, const struct boot_state *state,
+		    const struct boot_words *words, struct changeset *cs _unused_,
+		    struct diag *diag)
+{
+	static const struct advice advice = {
+		ZBM,
+		"ZFSBootMenu takes the command line from a property of the root file system",
+		"zfs set org.zfsbootmenu:commandline=\"... cgroup_disable=memory\", with what "
+		"\"zfs get\" shows in place of the dots",
+		"zfs set org.zfsbootmenu:commandline=..., with what \"zfs get\" shows but "
+		"cgroup_disable=memory",
+	};
+
+	return advise(&advice, state, words, diag);
+}
+
+const struct boot_backend boot_zfsbootmenu = {
+	.name = "zfsbootmenu",
+	.title = "ZFSBootMenu",
+	.probe = zbm_probe,
+	.read = read_nothing,
+	.plan = zbm_plan,
+};
