@@ -30,10 +30,11 @@ static const char *const op_names[_RULE_OP_MAX] = {
 	[RULE_MATCH] = "~",	  [RULE_GREATER] = ">",
 };
 
-static const char *const section_names[] = {
+static const char *const section_names[_RULE_SECTION_MAX] = {
 	[RULE_INSTALLED] = "Installed",
 	[RULE_IN_USE] = "InUse",
 	[RULE_LIMITS] = "Limits",
+	[RULE_ENABLED] = "Enabled",
 };
 
 /* --- regular expressions --- */

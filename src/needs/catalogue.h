@@ -14,6 +14,8 @@ enum rule_section {
 	RULE_INSTALLED, /* the software is there */
 	RULE_IN_USE,	/* it is used, or enabled at boot */
 	RULE_LIMITS,	/* a memory limit is stored: in use, and hurt by an "off" */
+	RULE_ENABLED, /* where there are such rules, the other two count only if one matches */
+	_RULE_SECTION_MAX,
 };
 
 enum rule_kind {

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "needs/catalogue.h"
+#include "needs/look.h"
 #include "needs/probe.h"
 
 static int copy(const char *s, char **ret)
@@ -38,16 +39,14 @@ static int compare(const void *a, const void *b)
 int needs_find(const struct root *root, struct needs *ret, struct diag *diag)
 {
 	_cleanup_catalogue_ struct catalogue catalogue = {};
-	_cleanup_probe_ struct probe *probe = NULL;
+	_cleanup_look_ struct look look = {};
 	_cleanup_needs_ struct needs needs = {};
 	int r;
 
 	r = catalogue_load(root, &catalogue, diag);
 	if (r < 0)
 		return r;
-	r = probe_new(root, diag, &probe);
-	if (r < 0)
-		return r;
+	look_init(&look, root, diag);
 	needs.incomplete = catalogue.incomplete;
 	needs.items = calloc(catalogue.n + 1, sizeof(*needs.items));
 	if (!needs.items)
@@ -57,7 +56,7 @@ int needs_find(const struct root *root, struct needs *ret, struct diag *diag)
 
 		r = copy_need(&catalogue.detectors[i].need, need);
 		if (r >= 0)
-			r = probe_run(probe, &catalogue.detectors[i], need);
+			r = probe_run(&look, &catalogue.detectors[i], need);
 		if (r < 0)
 			return r;
 		if (need->installed == NEED_NO && need->in_use == NEED_NO) {

@@ -299,6 +299,19 @@ static void test_rules(void **state _unused_)
 		{ "[InUse]\nJson=/x.json /a/0 = null\nJson=/x.json /b > 1\n",
 		  { { "x.json", "{\"a\":[null],\"b\":2}" } },
 		  "yes yes 0: /x.json:0 /a/0 = null; /x.json:0 /b = 2" },
+		/* configured, but it does not run here; and with its unit enabled */
+		{ "[Installed]\nPath=/etc/x.conf\n[Enabled]\nPath=/wants\n[InUse]\n"
+		  "Setting=/etc/x.conf a = b\n",
+		  { { "etc/x.conf", "a=b" } },
+		  "yes no 0: /etc/x.conf:0 is there" },
+		{ "[Installed]\nPath=/etc/x.conf\n[Enabled]\nPath=/wants\n[InUse]\n"
+		  "Setting=/etc/x.conf a = b\n",
+		  { { "etc/x.conf", "a=c" }, { "wants", "" } },
+		  "yes no 0: /wants:0 is there; /etc/x.conf:0 is there" },
+		{ "[Enabled]\nPath=/wants\n[InUse]\nSetting=/etc/x.conf a = b\n[Limits]\n"
+		  "Setting=/etc/x.conf b exists\n",
+		  { { "etc/x.conf", "a=b\nb=1" }, { "wants", "" } },
+		  "yes yes 1: /etc/x.conf:2 b=1; /etc/x.conf:1 a=b; /wants:0 is there" },
 		/* variables */
 		{ "Variable=D /var/x Json /etc/x.json /data-root\n[InUse]\nPath=${D}/*\n",
 		  { { "var/x/c", "" } },
@@ -366,6 +379,10 @@ static void test_failures(void **state _unused_)
 		  "no unknown 0:",
 		  "/etc/x.json: names no usable directory, so it does not tell whether X is in "
 		  "use" },
+		{ "[Enabled]\nText=/wants x\n[InUse]\nPath=/there\n",
+		  { { "wants", "|" }, { "there", "" } },
+		  "no unknown 0: /there:0 is there",
+		  "/wants: not a regular file, so it does not tell whether X is in use" },
 		/* the catalogue's own mistakes */
 		{ "[InUse]\nUnitEnable=a.service\n",
 		  {},
