@@ -68,12 +68,14 @@ static int regex_new(const char *text, struct rule_regex **ret, char *ret_why, s
 bool rule_regex_match(const struct rule_regex *regex, const char *s, size_t *ret_start,
 		      size_t *ret_end)
 {
-	regmatch_t match;
+	regmatch_t match[2];
+	int shown;
 
-	if (regexec(&regex->re, s, 1, &match, 0) != 0)
+	if (regexec(&regex->re, s, ARRAY_SIZE(match), match, 0) != 0)
 		return false;
-	*ret_start = (size_t)match.rm_so;
-	*ret_end = (size_t)match.rm_eo;
+	shown = match[1].rm_so >= 0 ? 1 : 0;
+	*ret_start = (size_t)match[shown].rm_so;
+	*ret_end = (size_t)match[shown].rm_eo;
 	return true;
 }
 

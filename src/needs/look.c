@@ -177,7 +177,7 @@ static int look_text(struct look *p, const struct rule *rule, const char *path, 
 		line = setting_strip(line);
 		if (!rule_regex_match(rule->regex, line, &from, &to))
 			continue;
-		/* what matched, not the line: it may hold a password as well */
+		/* not the whole line: it may hold a password as well */
 		r = found(p, path, number, line + from, to - from);
 		if (r < 0)
 			return r;

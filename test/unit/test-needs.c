@@ -277,6 +277,12 @@ static void test_rules(void **state _unused_)
 		{ "[InUse]\nText=/etc/x.conf --memory[= ][0-9]+[a-z]\n",
 		  { { "etc/x.conf", "a\nrun --password=secret --memory=1g x\n" } },
 		  "yes yes 0: /etc/x.conf:2 --memory=1g" },
+		{ "[InUse]\nText=/etc/x.conf ^run .*[= ](--memory[= ][0-9]+)\n",
+		  { { "etc/x.conf", "run --env=secret --memory=1 x\n" } },
+		  "yes yes 0: /etc/x.conf:1 --memory=1" },
+		{ "[InUse]\nText=/etc/x.conf ^run(x)?\n",
+		  { { "etc/x.conf", "run y\n" } },
+		  "yes yes 0: /etc/x.conf:1 run" },
 		/* limits */
 		{ "[Limits]\nJson=/var/x/*/c.json /Memory > 0\n[InUse]\nPath=/var/x/*/c.json\n",
 		  { { "var/x/1/c.json", "{\"Memory\":0}" },
