@@ -85,7 +85,7 @@ int catalogue_load(const struct root *root, struct catalogue *ret,
 void catalogue_done(struct catalogue *catalogue);
 #define _cleanup_catalogue_ _cleanup_(catalogue_done)
 
-/* Whether the regex matches in s; *ret_start and *ret_end are the bounds of what its first group
- * matched, else of the whole match. */
+/* Whether the regex matches in s; *ret_start and *ret_end are the bounds of what its first
+ * group matched, else of the whole match. */
 bool rule_regex_match(const struct rule_regex *regex, const char *s, size_t *ret_start,
 		      size_t *ret_end);
