@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * One unit as the manager would load it: fragment, names, drop-ins in order, the memory
+ * settings in force and what was rejected (load-fragment.c, load-dropin.c, dropin.c,
+ * conf-files.c).
+ */
+
+#include "base/macro.h"
+#include "base/str.h"
+#include "units/unit-name.h"
+#include "units/unit-path.h"
+#include "units/unit-setting.h"
+#include "units/unit-text.h"
+
+struct diag;
+struct ini;
+
+enum unit_load_state {
+	UNIT_LOADED,
+	UNIT_NOT_FOUND, /* no fragment, and units of that type need one */
+	UNIT_MASKED,
+	UNIT_FAILED, /* the fragment cannot be parsed: failure says why */
+};
+
+enum unit_line_state {
+	UNIT_LINE_SET,	       /* in force, and not the default */
+	UNIT_LINE_REJECTED,    /* systemd does not take the value, or never reads the line */
+	UNIT_LINE_UNSUPPORTED, /* units of this type cannot have the setting */
+	UNIT_LINE_UNREAD,      /* behind what this tool reads of a file */
+};
+
+/* One assignment of a memory setting. */
+struct unit_line {
+	const struct unit_setting *setting;
+	enum unit_line_state state;
+	struct unit_parsed parsed;
+	char *value;   /* as written, blanks stripped */
+	size_t source; /* index into the unit's sources */
+	unsigned line;
+	unsigned column;
+	char *why; /* of lines that are not set: a sentence part */
+};
+
+/* "enabled": something on the disk starts it at boot. */
+enum unit_enabled {
+	UNIT_ENABLED_UNKNOWN,
+	UNIT_ENABLED,
+	UNIT_DISABLED, /* has an [Install] section, and nothing wants it */
+	UNIT_STATIC,   /* started by others only */
+	UNIT_ENABLED_MASKED,
+	UNIT_ENABLED_TEMPLATE,
+	_UNIT_ENABLED_MAX,
+};
+
+struct unit {
+	char *name; /* the canonical one, as systemctl shows it */
+	enum unit_type type;
+	enum unit_form form;
+	enum unit_load_state state;
+	struct strv aliases;
+	struct strv
+		sources; /* paths: the fragment, if has_fragment, then the drop-ins in order */
+	bool has_fragment;
+	bool generated; /* made at boot by a generator or the kernel, from what is not a unit
+			   file */
+	char *slice;	/* the slice it lies in; NULL: none (the root slice, templates) */
+	bool has_install;
+	char *triggers; /* Unit= or Service= of a timer, path or socket; NULL: the default */
+	bool accept;	/* of a socket: instances of a template */
+	char *failure;
+	enum unit_enabled enabled;
+
+	struct unit_line *lines;
+	size_t n_lines;
+	bool truncated; /* more rejected lines than are kept */
+};
+
+/* Links in the search path, sorted by target. */
+struct unit_alias {
+	char *name;
+	char *target;
+	bool enables; /* lies where administrators and systemctl put links */
+};
+struct unit_aliases {
+	struct unit_alias *items;
+	size_t n;
+	size_t alloc;
+};
+
+struct unit_quadlets;
+
+/* What loading needs; all but text is borrowed. */
+struct unit_loader {
+	const struct root *root;
+	const struct unit_path *path;
+	const struct unit_aliases *aliases;
+	const struct unit_quadlets *quadlets; /* NULL: none */
+	unsigned version;		      /* systemd's, 0: unknown */
+	bool user;
+	size_t *budget; /* directory entries and drop-ins that may still be looked at */
+	struct diag *diag;
+	struct unit_text text;
+	char listing[UNIT_LISTING_SIZE];
+};
+
+/* Loads the unit that has the name: 0 or an errno of this program, never of the unit. */
+int unit_load(struct unit_loader *loader, const char *name, struct unit *ret) _must_check_;
+void unit_done(struct unit *unit);
+
+/* The unit that a name is: the file's own name, with the instance put in. -ENOENT, -ELOOP. */
+int unit_canonical_name(const struct unit_path *path, const char *name, size_t *ret_dir,
+			char ret_file[static UNIT_NAME_MAX],
+			char ret_id[static UNIT_NAME_MAX]) _must_check_;
+
+/* Whether a manager has such a unit from the start and cannot lose it. */
+bool unit_is_perpetual(const char *name, bool user);

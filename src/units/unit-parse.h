@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* One unit file or drop-in, applied to a unit: conf-parser.c and load-fragment.c. */
+
+#include "base/macro.h"
+
+#include <stddef.h>
+
+struct diag;
+struct unit;
+
+struct unit_parse {
+	const char *text;
+	size_t size;
+	bool cut; /* the text ends before the file does */
+	bool dropin;
+	size_t source;	  /* index of the file in the unit's sources */
+	unsigned version; /* systemd's, 0: unknown */
+	struct diag *diag;
+};
+
+/*
+ * Applies the text. What a fragment fails by becomes the unit's state and failure; a drop-in
+ * keeps what stands before. 0 or -ENOMEM.
+ */
+int unit_parse(const struct unit_parse *parse, struct unit *unit) _must_check_;
+
+/* Whether a text assigns a memory setting or Slice= anywhere: 0, 1 or -ENOMEM. */
+int unit_parse_matters(const char *text, size_t size) _must_check_;

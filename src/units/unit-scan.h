@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Which units can have a finding at all. Every file of the search path is read once; what is
+ * kept are the names whose files or drop-ins hold a memory setting, so memory grows with those.
+ */
+
+#include "base/macro.h"
+#include "base/str.h"
+#include "units/unit-load.h"
+#include "units/unit-path.h"
+
+/* A drop-in directory with a memory setting that more than one unit can have. */
+struct unit_stem {
+	char *name; /* "foo-.service", "foo@.service" */
+	bool used;  /* some unit has it */
+};
+struct unit_stems {
+	struct unit_stem *items;
+	size_t n;
+	size_t alloc;
+};
+
+/* "bar.target.wants" in one search directory. */
+struct unit_subdir {
+	char *name;
+	size_t dir;
+};
+struct unit_subdirs {
+	struct unit_subdir *items;
+	size_t n;
+	size_t alloc;
+};
+
+/* Initialise with {}. */
+struct unit_scan {
+	struct strv names;	 /* sorted, each once */
+	struct unit_stems stems; /* sorted by name, each once */
+	unsigned types;		 /* 1 << enum unit_type: the whole type has such a drop-in */
+	struct unit_aliases aliases; /* sorted by target */
+	struct unit_subdirs wants;   /* sorted by name, then by priority */
+	/* timers, paths and sockets that start something else than the service of their own
+	 * name; sorted by name */
+	struct unit_aliases triggers;
+};
+
+/* Reads the search path. *budget: directory entries that may be looked at. */
+int unit_scan(const struct root *root, const struct unit_path *path, size_t *budget,
+	      struct unit_scan *ret) _must_check_;
+void unit_scan_done(struct unit_scan *scan);
+
+/* Whether the name is one of those found. */
+bool unit_scan_has(const struct unit_scan *scan, const char *name);
+
+/*
+ * Whether a unit that was not found by its own files can have a finding all the same, by the
+ * drop-ins of its prefix, its template or its type, or by its template's file. Marks the stems
+ * it sees as used.
+ */
+bool unit_scan_concerns(struct unit_scan *scan, const char *name);
+
+/*
+ * Adds the units that only such drop-ins concern, by one more look at the names in the search
+ * path where there are any, and the names in more.
+ */
+int unit_scan_expand(struct unit_scan *scan, const struct unit_path *path, bool user,
+		     const struct strv *more, size_t *budget) _must_check_;
+
+/*
+ * Calls a function for every unit that a ".wants", ".requires" or ".upholds" directory names
+ * and no mask hides. It returns 0 or a negative errno, which ends the walk.
+ */
+int unit_scan_wants(const struct unit_scan *scan, const struct unit_path *path, size_t *budget,
+		    int (*function)(void *data, const char *name), void *data) _must_check_;
+
+/* The explicit target of a timer, path or socket, or NULL. */
+const char *unit_scan_trigger(const struct unit_scan *scan, const char *name);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * Prints what the loader makes of units: "unit-dump [--system] [--version=N] DIR... --
+ * NAME...", for test/systemd/truth.py, which compares it with systemd's own answers. Names are
+ * taken from standard input when none are given.
+ */
+
+#include "base/diag.h"
+#include "base/root.h"
+#include "units/unit-load.h"
+#include "units/unit-scan.h"
+
+#include <stdio.h>
+
+static const char *const states[] = {
+	[UNIT_LOADED] = "loaded",
+	[UNIT_NOT_FOUND] = "not-found",
+	[UNIT_MASKED] = "masked",
+	[UNIT_FAILED] = "error",
+};
+
+static void print_value(const struct unit_line *line)
+{
+	const struct unit_size *size = &line->parsed.size;
+
+	if (line->setting->form != UNIT_VALUE_SIZE)
+		printf("set %s %s\n", line->setting->name, line->value);
+	else if (size->kind == UNIT_SIZE_INFINITY)
+		printf("set %s infinity\n", line->setting->name);
+	else if (size->kind == UNIT_SIZE_SHARE)
+		printf("set %s share %u\n", line->setting->name, size->share);
+	else
+		printf("set %s %llu\n", line->setting->name, (unsigned long long)size->bytes);
+}
+
+static int dump(struct unit_loader *loader, const char *name)
+{
+	struct unit unit = {};
+	int r = unit_load(loader, name, &unit);
+
+	if (r < 0) {
+		fprintf(stderr, "%s: %s\n", name, strerror(-r));
+		return r;
+	}
+	printf("unit %s %s %s\n", name, unit.name, states[unit.state]);
+	for (size_t i = 0; i < unit.aliases.n; i++)
+		printf("alias %s\n", unit.aliases.items[i]);
+	for (size_t i = 0; i < unit.sources.n; i++)
+		printf("%s %s\n", i == 0 && unit.has_fragment ? "fragment" : "dropin",
+		       unit.sources.items[i]);
+	printf("slice %s\n", unit.slice ? unit.slice : "-");
+	for (size_t i = 0; i < unit.n_lines; i++)
+		if (unit.lines[i].state == UNIT_LINE_SET)
+			print_value(&unit.lines[i]);
+		else
+			printf("rejected %s %s:%u\n", unit.lines[i].setting->name,
+			       unit.sources.items[unit.lines[i].source], unit.lines[i].line);
+	unit_done(&unit);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct unit_loader loader;
+	struct unit_scan scan = {};
+	struct unit_path path = {};
+	struct root *root = NULL;
+	struct diag diag = {};
+	size_t budget = 100000000;
+	bool user = true;
+	int first = 1, last, r;
+
+	for (; first < argc && argv[first][0] == '-' && argv[first][1] == '-' && argv[first][2];
+	     first++) {
+		const char *version = str_skip_prefix(argv[first], "--version=");
+
+		if (version)
+			loader.version = (unsigned)atoi(version);
+		else if (streq(argv[first], "--system"))
+			user = false;
+	}
+	for (last = first; last < argc && !streq(argv[last], "--"); last++)
+		;
+	r = root_open("/", ROOT_LIVE, &root);
+	if (r >= 0)
+		r = unit_path_open_list(root, (const char *const *)argv + first,
+					(size_t)(last - first), &path);
+	if (r >= 0)
+		r = unit_scan(root, &path, &budget, &scan);
+	if (r < 0) {
+		fprintf(stderr, "unit-dump: %s\n", strerror(-r));
+		return 1;
+	}
+	loader.root = root;
+	loader.path = &path;
+	loader.aliases = &scan.aliases;
+	loader.user = user;
+	loader.budget = &budget;
+	loader.diag = &diag;
+	for (int i = last + 1; i < argc && r >= 0; i++)
+		r = dump(&loader, argv[i]);
+	if (last + 1 >= argc) {
+		char line[512];
+
+		while (r >= 0 && fgets(line, sizeof(line), stdin)) {
+			line[strcspn(line, "\n")] = '\0';
+			r = dump(&loader, line);
+		}
+	}
+	unit_text_done(&loader.text);
+	unit_scan_done(&scan);
+	unit_path_done(&path);
+	root_free(root);
+	diag_done(&diag);
+	return r < 0 ? 1 : 0;
+}
