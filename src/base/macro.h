@@ -68,6 +68,7 @@ static inline void closep(int *fd)
 
 		(void)close(*fd); /* nothing was written through it, or it was fsynced */
 		errno = saved;
+		*fd = -EBADF; /* so that an early close and the scope's do not meet */
 	}
 }
 
