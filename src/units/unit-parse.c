@@ -185,7 +185,7 @@ static int apply_other(struct unit *unit, const struct ini_item *item)
 		return 0;
 	}
 	if (section && streq(item->section, section) && streq(item->key, "Slice") &&
-	    unit->type != UNIT_SLICE && unit_name_is_slice(item->value))
+	    unit->type != UNIT_SLICE && unit_name_type(item->value) == UNIT_SLICE)
 		text = &unit->slice;
 	else if ((streq(item->section, "Timer") || streq(item->section, "Path")) &&
 		 streq(item->key, "Unit"))

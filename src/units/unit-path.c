@@ -356,8 +356,8 @@ int unit_path_fragment(const struct unit_path *path, const char *name, size_t *r
 		return -ENOENT;
 	strcpy(id, name);
 	for (unsigned i = 0; i < MAX_ALIASES; i++) {
-		enum unit_entry entry;
-		size_t dir;
+		enum unit_entry entry = UNIT_ENTRY_NONE;
+		size_t dir = 0;
 		int r = find(path, id, &dir, &entry, alias);
 
 		/* an alias may lead to an instance whose template is what exists */
