@@ -1,7 +1,282 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/diag.h"
+#include "base/json.h"
+#include "base/root.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
+#include "ui/output.h"
+#include "ui/table.h"
+#include "units/unit-finding.h"
 
-int cmd_units(const struct cmd *cmd _unused_)
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- which units --- */
+
+/* "foo" is foo.service, as for systemctl; a glob stays what it is. */
+static int pattern_of(const char *word, char **ret)
 {
-	return -ENOSYS;
+	bool glob = word[strcspn(word, "*?[")] != '\0';
+
+	return str_printf(ret, "%s%s", word, glob || strchr(word, '.') ? "" : ".service");
+}
+
+static bool matches(const struct units *units, const struct unit_finding *finding,
+		    const char *pattern)
+{
+	const struct unit *unit;
+
+	if (str_match_glob(pattern, finding->unit))
+		return true;
+	unit = units_find(units, finding->unit);
+	for (size_t i = 0; unit && i < unit->aliases.n; i++)
+		if (str_match_glob(pattern, unit->aliases.items[i]))
+			return true;
+	return false;
+}
+
+/* Keeps the findings of the units that were named; a name without any is worth a notice. */
+static int select_units(const struct cmd *cmd, const struct units *units,
+			struct unit_findings *findings, struct diag *diag)
+{
+	_cleanup_free_ bool *keep = calloc(findings->n + 1, sizeof(*keep));
+	size_t n = 0;
+
+	if (!keep)
+		return -ENOMEM;
+	for (size_t w = 0; w < cmd->args->n_words; w++) {
+		_cleanup_free_ char *pattern = NULL;
+		bool any = false;
+		int r = pattern_of(cmd->args->words[w], &pattern);
+
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i < findings->n; i++)
+			if (matches(units, &findings->items[i], pattern))
+				keep[i] = any = true;
+		if (!any)
+			diag_notice(diag, &(struct diag_where){}, "%s has no memory settings",
+				    pattern);
+	}
+	for (size_t i = 0; i < findings->n; i++) {
+		if (keep[i])
+			findings->items[n++] = findings->items[i];
+		else
+			free(findings->items[i].why);
+	}
+	findings->n = n;
+	return 0;
+}
+
+/* --- JSON --- */
+
+static void share_text(unsigned share, char *buf, size_t size)
+{
+	if (share % 100 == 0)
+		(void)snprintf(buf, size, "%u%%", share / 100);
+	else
+		(void)snprintf(buf, size, share % 10 ? "%u.%02u%%" : "%u.%u%%", share / 100,
+			       share % 10 ? share % 100 : share % 100 / 10);
+}
+
+static struct json *finding_to_json(const struct unit_finding *finding)
+{
+	struct json *object = json_new_object(), *source = json_new_object();
+	char share[16];
+
+	json_add_string(object, "unit", finding->unit);
+	json_add_string(object, "setting", finding->setting);
+	json_add_string(object, "value", finding->value);
+	if (finding->has_bytes)
+		json_add_u64(object, "bytes", finding->bytes);
+	else
+		json_add_null(object, "bytes");
+	share_text(finding->share, share, sizeof(share));
+	json_add_string(object, "percent", finding->has_share ? share : NULL);
+	json_add_string(object, "kind", unit_setting_kind_to_string(finding->kind));
+	json_add_string(object, "state", unit_finding_state_to_string(finding->state));
+	json_add_string(object, "why", finding->why);
+	json_add_string(source, "path", finding->path);
+	json_add_int(source, "line", finding->line);
+	json_add(object, "source", source);
+	json_add_string(object, "enabled", unit_enabled_to_string(finding->enabled));
+	if (finding->active < 0)
+		json_add_null(object, "active");
+	else
+		json_add_bool(object, "active", finding->active > 0);
+	return object;
+}
+
+static int print_json(const struct cmd *cmd, const struct unit_basis *basis,
+		      const struct unit_findings *findings, const struct diag *diag)
+{
+	_cleanup_json_ struct json *top = json_new_object();
+	struct json *array = json_new_array();
+
+	for (size_t i = 0; i < findings->n; i++)
+		json_append(array, finding_to_json(&findings->items[i]));
+	json_add_int(top, "schema", 1);
+	json_add_string(top, "memcg", memcg_state_to_string(basis->memcg));
+	json_add_string(top, "basis", basis->next ? "next" : "running");
+	json_add(top, "findings", array);
+	json_add(top, "warnings", output_warnings(diag));
+	return output_json(cmd->args, top);
+}
+
+/* --- text --- */
+
+static enum term_style state_style(enum unit_finding_state state)
+{
+	switch (state) {
+	case UNIT_ENFORCED:
+		return TERM_GOOD;
+	case UNIT_UNENFORCED:
+	case UNIT_INVALID:
+		return TERM_BAD;
+	case UNIT_IGNORED:
+	case UNIT_STATE_UNKNOWN:
+	default:
+		return TERM_WARN;
+	}
+}
+
+static int add_row(const struct cmd *cmd, struct table *table,
+		   const struct unit_finding *finding)
+{
+	_cleanup_free_ char *source = NULL;
+	const char *cells[] = {
+		finding->unit,
+		finding->setting,
+		finding->value,
+		unit_finding_state_to_string(finding->state),
+		unit_enabled_to_string(finding->enabled),
+		NULL,
+	};
+	int r = str_printf(&source, "%s:%u", finding->path, finding->line);
+
+	if (r < 0)
+		return r;
+	cells[5] = source;
+	r = table_add_row(table, ARRAY_SIZE(cells), cells);
+	return r < 0 ? r : table_set_style(table, cmd->term, 3, state_style(finding->state));
+}
+
+static int compare_reasons(const void *a, const void *b)
+{
+	const struct unit_finding *x = *(const struct unit_finding *const *)a;
+	const struct unit_finding *y = *(const struct unit_finding *const *)b;
+
+	if (x->state != y->state)
+		return x->state < y->state ? -1 : 1;
+	return strcmp(x->why, y->why);
+}
+
+/* Each reason once, behind the table: most findings of a host have the same. */
+static int print_reasons(const struct unit_findings *findings)
+{
+	_cleanup_free_ const struct unit_finding **sorted =
+		calloc(findings->n + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < findings->n; i++)
+		sorted[i] = &findings->items[i];
+	qsort(sorted, findings->n, sizeof(*sorted), compare_reasons);
+	putchar('\n');
+	for (size_t i = 0, n; i < findings->n; i += n) {
+		_cleanup_free_ char *why = str_escape(sorted[i]->why, strlen(sorted[i]->why));
+
+		if (!why)
+			return -ENOMEM;
+		for (n = 1;
+		     i + n < findings->n && compare_reasons(&sorted[i], &sorted[i + n]) == 0;
+		     n++)
+			;
+		printf("%s (%zu): %s\n", unit_finding_state_to_string(sorted[i]->state), n,
+		       why);
+	}
+	return 0;
+}
+
+static int print_text(const struct cmd *cmd, const struct unit_basis *basis,
+		      const struct unit_findings *findings, const struct unit_counts *counts)
+{
+	static const struct {
+		const char *name;
+		unsigned flags;
+	} columns[] = { { "UNIT", 0 },	{ "SETTING", 0 }, { "VALUE", 0 },
+			{ "STATE", 0 }, { "BOOT", 0 },	  { "WRITTEN IN", 0 } };
+	_cleanup_table_ struct table *table = NULL;
+	int r = table_new(cmd->args, &table);
+
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(columns); i++)
+		r = table_add_column(table, columns[i].name, columns[i].flags);
+	for (size_t i = 0; r >= 0 && i < findings->n; i++)
+		r = add_row(cmd, table, &findings->items[i]);
+	if (r >= 0)
+		r = table_print(table, stdout);
+	if (r < 0 || cmd->args->quiet)
+		return r;
+	if (findings->n == 0) {
+		puts("No memory settings of units were found.");
+		return 0;
+	}
+	r = print_reasons(findings);
+	if (r >= 0 && counts->counting > 0 && basis->memcg == MEMCG_OFF)
+		puts("\nTo have them enforced: memcg-policy set on");
+	return r;
+}
+
+/* --- the verb --- */
+
+/* What the settings are judged by; cause borrows from running. */
+static int find_basis(const struct cmd *cmd, struct running *running, struct unit_basis *ret)
+{
+	int r;
+
+	if (root_mode(cmd->root) == ROOT_OFFLINE) {
+		*ret = (struct unit_basis){ .memcg = MEMCG_UNKNOWN, .next = true };
+		return 0;
+	}
+	r = running_identify(cmd->root, running);
+	if (r >= 0)
+		r = running_look(cmd->root, NULL, running);
+	if (r < 0)
+		return r;
+	*ret = (struct unit_basis){
+		.memcg = running->memcg,
+		.hierarchy = running->hierarchy,
+		.cause = running->memcg == MEMCG_OFF && running->token ? running->token
+								       : running->why,
+	};
+	return 0;
+}
+
+int cmd_units(const struct cmd *cmd)
+{
+	_cleanup_unit_findings_ struct unit_findings findings = {};
+	_cleanup_units_ struct units units = {};
+	_cleanup_running_ struct running running = {};
+	_cleanup_diag_ struct diag diag = {};
+	struct unit_owner owner = { .user = cmd->args->user || cmd->args->all_users };
+	struct unit_counts counts;
+	struct unit_basis basis;
+	int r;
+
+	r = find_basis(cmd, &running, &basis);
+	if (r >= 0)
+		r = units_load(cmd->root, &owner, &units, &diag);
+	if (r >= 0)
+		r = units_judge(&units, &basis, &findings);
+	if (r >= 0 && cmd->args->n_words > 0)
+		r = select_units(cmd, &units, &findings, &diag);
+	if (r < 0)
+		return r;
+	unit_findings_count(&findings, &counts);
+	term_print_diag(cmd->term, stderr, &diag);
+	r = cmd->args->json == JSON_OFF ? print_text(cmd, &basis, &findings, &counts)
+					: print_json(cmd, &basis, &findings, &diag);
+	if (r < 0)
+		return r;
+	return counts.counting > 0 ? EXIT_UNENFORCED : EXIT_OK;
 }

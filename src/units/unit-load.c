@@ -366,18 +366,24 @@ static int load_generated(struct unit_loader *loader, struct unit *unit)
 	if (quadlet) {
 		unit->generated = true;
 		unit->has_fragment = true;
-		strv_add(&unit->sources, quadlet->path);
-		r = strv_error(&unit->sources);
-		if (r < 0)
-			return r;
-		return unit_parse(
-			&(struct unit_parse){
-				.text = quadlet->text,
-				.size = quadlet->size,
-				.version = loader->version,
-				.diag = loader->diag,
-			},
-			unit);
+		unit->has_install = quadlet->installed;
+		r = 0;
+		for (size_t i = 0; i < quadlet->n_files && r >= 0; i++) {
+			strv_add(&unit->sources, quadlet->files[i].path);
+			r = strv_error(&unit->sources);
+			if (r >= 0 && quadlet->files[i].text)
+				r = unit_parse(
+					&(struct unit_parse){
+						.text = quadlet->files[i].text,
+						.size = quadlet->files[i].size,
+						.dropin = i > 0,
+						.source = i,
+						.version = loader->version,
+						.diag = loader->diag,
+					},
+					unit);
+		}
+		return r;
 	}
 	/* v260 gave init scripts up */
 	if (unit->type == UNIT_SERVICE && unit->form == UNIT_FORM_PLAIN && !loader->user &&

@@ -502,8 +502,10 @@ int unit_scan_expand(struct unit_scan *scan, const struct unit_path *path, bool 
 	for (size_t i = 0; i < ARRAY_SIZE(always) && r >= 0; i++)
 		if (!user || i == 0)
 			r = expand_name(&expansion, always[i]);
-	for (size_t i = 0; i < more->n && r >= 0; i++)
-		r = expand_name(&expansion, more->items[i]);
+	for (size_t i = 0; i < more->n && r >= 0; i++) {
+		strv_add(&expansion.found, more->items[i]);
+		r = strv_error(&expansion.found);
+	}
 	/* a drop-in that nothing has yet stands for itself */
 	for (size_t i = 0; i < scan->stems.n && r >= 0; i++) {
 		const char *name = scan->stems.items[i].name;

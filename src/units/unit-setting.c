@@ -78,6 +78,14 @@ const struct unit_setting *unit_setting_find(const char *name)
 	return NULL;
 }
 
+unsigned unit_setting_since(const struct unit_setting *setting, enum unit_type type)
+{
+	/* scopes got it later than services */
+	if (setting->form == UNIT_VALUE_OOM_POLICY && type == UNIT_SCOPE)
+		return 253;
+	return setting->since;
+}
+
 /* A reset or a value that asks for nothing is no finding. */
 static int parse_size(const struct unit_setting *setting, const char *value, unsigned version,
 		      struct unit_parsed *ret)

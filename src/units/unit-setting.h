@@ -51,6 +51,9 @@ const char *unit_setting_kind_to_string(enum unit_setting_kind kind) _pure_;
 /* By exact name, or NULL. */
 const struct unit_setting *unit_setting_find(const char *name) _pure_;
 
+/* The first systemd with the setting for units of that type. */
+unsigned unit_setting_since(const struct unit_setting *setting, enum unit_type type) _pure_;
+
 /* One assignment's meaning. */
 struct unit_parsed {
 	bool active; /* false: the default, or nothing that concerns memory */
