@@ -13,7 +13,7 @@ static int load(const struct cmd *cmd, struct host *host, struct diag *diag)
 	_cleanup_json_ struct json *json = NULL;
 	int r;
 
-	r = host_load(cmd->root, HOST_NEEDS | HOST_VERDICT, host, diag);
+	r = host_load(cmd->root, HOST_NEEDS | HOST_VERDICT | HOST_UNITS, host, diag);
 	if (r < 0)
 		return r;
 	if (cmd->args->json == JSON_OFF)
@@ -57,6 +57,11 @@ int cmd_check(const struct cmd *cmd)
 	if (r > 0 && (host.verdict != VERDICT_OK || !cmd->args->quiet) &&
 	    host.verdict != VERDICT_UNMANAGED)
 		host_print_verdict(cmd, &host);
+	if (r > 0 && host.units.counting > 0)
+		printf("%zu memory limits or protections of units that run or start at boot "
+		       "are "
+		       "not enforced (see memcg-policy units)\n",
+		       host.units.counting);
 	term_print_diag(cmd->term, stderr, &diag);
 	return host_exit_code(&host);
 }

@@ -4,6 +4,7 @@
 #include "base/root.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/host.h"
 #include "ui/output.h"
 #include "ui/table.h"
 #include "units/unit-finding.h"
@@ -229,43 +230,24 @@ static int print_text(const struct cmd *cmd, const struct unit_basis *basis,
 
 /* --- the verb --- */
 
-/* What the settings are judged by; cause borrows from running. */
-static int find_basis(const struct cmd *cmd, struct running *running, struct unit_basis *ret)
-{
-	int r;
-
-	if (root_mode(cmd->root) == ROOT_OFFLINE) {
-		*ret = (struct unit_basis){ .memcg = MEMCG_UNKNOWN, .next = true };
-		return 0;
-	}
-	r = running_identify(cmd->root, running);
-	if (r >= 0)
-		r = running_look(cmd->root, NULL, running);
-	if (r < 0)
-		return r;
-	*ret = (struct unit_basis){
-		.memcg = running->memcg,
-		.hierarchy = running->hierarchy,
-		.cause = running->memcg == MEMCG_OFF && running->token ? running->token
-								       : running->why,
-	};
-	return 0;
-}
-
 int cmd_units(const struct cmd *cmd)
 {
 	_cleanup_unit_findings_ struct unit_findings findings = {};
 	_cleanup_units_ struct units units = {};
-	_cleanup_running_ struct running running = {};
+	_cleanup_host_ struct host host = {};
 	_cleanup_diag_ struct diag diag = {};
 	struct unit_owner owner = { .user = cmd->args->user || cmd->args->all_users };
 	struct unit_counts counts;
 	struct unit_basis basis;
 	int r;
 
-	r = find_basis(cmd, &running, &basis);
-	if (r >= 0)
-		r = units_load(cmd->root, &owner, &units, &diag);
+	/* the next boot only matters where no kernel can be asked */
+	r = root_mode(cmd->root) == ROOT_OFFLINE ? host_load_boot(cmd->root, &host, &diag)
+						 : facts_load(cmd->root, &host.facts);
+	if (r < 0)
+		return r;
+	basis = host_unit_basis(&host);
+	r = units_load(cmd->root, &owner, &units, &diag);
 	if (r >= 0)
 		r = units_judge(&units, &basis, &findings);
 	if (r >= 0 && cmd->args->n_words > 0)

@@ -154,6 +154,17 @@ static const char *mode_to_string(enum root_mode mode)
 	return names[mode];
 }
 
+static struct json *units_to_json(const struct host *host)
+{
+	struct json *object = json_new_object();
+
+	json_add_u64(object, "settings", host->units.settings);
+	json_add_u64(object, "unenforced", host->units.unenforced);
+	json_add_u64(object, "ignored", host->units.ignored);
+	json_add_u64(object, "invalid", host->units.invalid);
+	return object;
+}
+
 struct json *host_to_json(const struct cmd *cmd, const struct host *host,
 			  const struct diag *diag)
 {
@@ -169,7 +180,10 @@ struct json *host_to_json(const struct cmd *cmd, const struct host *host,
 	json_add(top, "decision", decision_to_json(&host->decision));
 	json_add(top, "boot", boot_to_json(host));
 	json_add(top, "needs", needs_to_json(&host->needs));
-	json_add_null(top, "units");
+	if (host->units_known)
+		json_add(top, "units", units_to_json(host));
+	else
+		json_add_null(top, "units");
 	json_add_string(top, "verdict", verdict_to_string(host->verdict));
 	json_add_string(top, "next_step", host->next_step);
 	for (size_t i = 0; i < diag->n; i++)
@@ -308,6 +322,30 @@ static void print_needs(const struct host *host)
 		printf("  %-11snothing here is known to need it\n", "needs");
 }
 
+static void print_units(const struct host *host)
+{
+	const struct unit_counts *units = &host->units;
+	const char *before = ": ";
+
+	if (!host->units_known || units->settings == 0)
+		return;
+	printf("  %-11s%zu memory setting%s", "units", units->settings,
+	       units->settings == 1 ? "" : "s");
+	if (units->unenforced > 0) {
+		printf("%s%zu not enforced", before, units->unenforced);
+		before = ", ";
+	}
+	if (units->ignored > 0) {
+		printf("%s%zu ignored by systemd", before, units->ignored);
+		before = ", ";
+	}
+	if (units->invalid > 0)
+		printf("%s%zu invalid", before, units->invalid);
+	puts(units->unenforced + units->ignored + units->invalid > 0
+		     ? " (see memcg-policy units)"
+		     : "");
+}
+
 void host_print(const struct cmd *cmd, const struct host *host)
 {
 	printf("%sMemory controller (memcg)%s\n", term_begin(cmd->term, TERM_BOLD),
@@ -317,6 +355,7 @@ void host_print(const struct cmd *cmd, const struct host *host)
 	print_policy(host);
 	print_boot(host);
 	print_needs(host);
+	print_units(host);
 }
 
 void host_print_verdict(const struct cmd *cmd, const struct host *host)
@@ -348,6 +387,6 @@ int host_exit_code(const struct host *host)
 	case VERDICT_REBOOT_REQUIRED:
 		return EXIT_REBOOT_REQUIRED;
 	default:
-		return EXIT_OK;
+		return host->units.counting > 0 ? EXIT_UNENFORCED : EXIT_OK;
 	}
 }

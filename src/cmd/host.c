@@ -223,7 +223,48 @@ static int load_boot(struct host *host, struct diag *diag)
 	int r = boot_probe(host->root, &host->facts.kernels, host->policy.backend.value,
 			   &host->boot, diag);
 
-	return r < 0 ? r : boot_read(&host->boot, &host->state, diag);
+	if (r >= 0)
+		r = boot_read(&host->boot, &host->state, diag);
+	return r < 0 ? r : find_next(host);
+}
+
+struct unit_basis host_unit_basis(const struct host *host)
+{
+	const struct running *running = &host->facts.running;
+	const struct boot_entry *entry = host->next_entry;
+
+	if (running->memcg == MEMCG_NOT_LOOKED)
+		return (struct unit_basis){
+			.memcg = host->next,
+			.next = true,
+			.cause = entry ? entry->token
+				       : "no boot entry is known to be the default",
+		};
+	return (struct unit_basis){
+		.memcg = running->memcg,
+		.hierarchy = running->hierarchy,
+		.cause = running->memcg == MEMCG_OFF && running->token ? running->token
+								       : running->why,
+	};
+}
+
+static int count_units(struct host *host)
+{
+	_cleanup_unit_findings_ struct unit_findings findings = {};
+	_cleanup_units_ struct units units = {};
+	/* what is odd about unit files is for "units" to say */
+	_cleanup_diag_ struct diag ignored = {};
+	const struct unit_basis basis = host_unit_basis(host);
+	int r;
+
+	r = units_load(host->root, &(struct unit_owner){}, &units, &ignored);
+	if (r >= 0)
+		r = units_judge(&units, &basis, &findings);
+	if (r < 0)
+		return r;
+	unit_findings_count(&findings, &host->units);
+	host->units_known = true;
+	return 0;
 }
 
 int host_load_boot(const struct root *root, struct host *ret, struct diag *diag)
@@ -252,7 +293,8 @@ int host_load_with(const struct root *root, unsigned parts, const char *content,
 	r = load_boot(ret, diag);
 	if (r < 0 || !(parts & HOST_VERDICT))
 		return r;
-	r = find_next(ret);
+	if (parts & HOST_UNITS)
+		r = count_units(ret);
 	return r < 0 ? r : judge(ret, diag);
 }
 

@@ -12,6 +12,7 @@
 #include "policy/decide.h"
 #include "policy/need.h"
 #include "policy/policy.h"
+#include "units/unit-finding.h"
 
 struct cmd;
 struct root;
@@ -32,6 +33,7 @@ enum host_parts {
 	HOST_NEEDS = 1 << 0,   /* also when the policy does not ask for them */
 	HOST_BOOT = 1 << 1,    /* the boot loader and its entries */
 	HOST_VERDICT = 1 << 2, /* and what apply would change */
+	HOST_UNITS = 1 << 3,   /* and memory settings of units, counted */
 };
 
 /* Initialise with {}. */
@@ -46,10 +48,14 @@ struct host {
 	/* with HOST_BOOT */
 	struct boot boot;
 	struct boot_state state;
-
-	/* with HOST_VERDICT */
 	enum memcg_state next;		     /* of the default entry, on that entry's kernel */
 	const struct boot_entry *next_entry; /* borrowed from state, or NULL */
+
+	/* with HOST_UNITS */
+	struct unit_counts units;
+	bool units_known;
+
+	/* with HOST_VERDICT */
 	size_t entries_differing;
 	size_t edits; /* files that apply would change */
 	enum verdict verdict;
@@ -70,6 +76,10 @@ int host_load_with(const struct root *root, unsigned parts, const char *content,
 int host_load_boot(const struct root *root, struct host *ret, struct diag *diag) _must_check_;
 void host_done(struct host *host);
 #define _cleanup_host_ _cleanup_(host_done)
+
+/* What unit settings are judged by: the running kernel, or the next boot where there is none to
+ * ask. Its cause borrows from host. */
+struct unit_basis host_unit_basis(const struct host *host);
 
 /* What the decision wants of the boot loader; BOOT_WANT_NOTHING when it is leave. */
 enum boot_want host_want(const struct host *host) _pure_;
