@@ -36,15 +36,51 @@ static bool matches(const struct units *units, const struct unit_finding *findin
 	return false;
 }
 
+/* Whether a message is about a file of the unit: "foo.service", or one in "foo.service.d". */
+static bool is_about(const struct diag_message *message, const char *pattern)
+{
+	_cleanup_free_ char *path = message->path ? strdup(message->path) : NULL;
+	char *slash = path ? strrchr(path, '/') : NULL;
+	size_t n;
+
+	if (!slash)
+		return true;
+	if (str_match_glob(pattern, slash + 1))
+		return true;
+	*slash = '\0';
+	slash = strrchr(path, '/');
+	n = slash ? strlen(slash) : 0;
+	if (n < 3 || !streq(slash + n - 2, ".d"))
+		return false;
+	slash[n - 2] = '\0';
+	return str_match_glob(pattern, slash + 1);
+}
+
+/* What is odd about other units was not asked for. */
+static void select_messages(const char *pattern, const struct diag *all, struct diag *ret)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct diag_message *m = &all->messages[i];
+
+		if (is_about(m, pattern))
+			diag_add(ret, m->level,
+				 &(struct diag_where){ m->path, m->line, m->column, m->width,
+						       m->source, 0, m->hint },
+				 "%s", m->text);
+	}
+}
+
 /* Keeps the findings of the units that were named; a name without any is worth a notice. */
 static int select_units(const struct cmd *cmd, const struct units *units,
 			struct unit_findings *findings, struct diag *diag)
 {
 	_cleanup_free_ bool *keep = calloc(findings->n + 1, sizeof(*keep));
+	_cleanup_diag_ struct diag all = {};
 	size_t n = 0;
 
 	if (!keep)
 		return -ENOMEM;
+	diag_move(&all, diag);
 	for (size_t w = 0; w < cmd->args->n_words; w++) {
 		_cleanup_free_ char *pattern = NULL;
 		bool any = false;
@@ -52,6 +88,7 @@ static int select_units(const struct cmd *cmd, const struct units *units,
 
 		if (r < 0)
 			return r;
+		select_messages(pattern, &all, diag);
 		for (size_t i = 0; i < findings->n; i++)
 			if (matches(units, &findings->items[i], pattern))
 				keep[i] = any = true;

@@ -477,6 +477,9 @@ static int compare_findings(const void *a, const void *b)
 		return r;
 	if (rank_x != rank_y)
 		return rank_x < rank_y ? -1 : 1;
+	/* what is in force before what was rejected */
+	if ((x->state == UNIT_INVALID) != (y->state == UNIT_INVALID))
+		return x->state == UNIT_INVALID ? 1 : -1;
 	r = strcmp(x->path, y->path);
 	if (r)
 		return r;

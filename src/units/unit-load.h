@@ -67,8 +67,9 @@ struct unit {
 			   file */
 	char *slice;	/* the slice it lies in; NULL: none (the root slice, templates) */
 	bool has_install;
-	char *triggers; /* Unit= or Service= of a timer, path or socket; NULL: the default */
-	bool accept;	/* of a socket: instances of a template */
+	bool instantiated; /* a template of which an instance is known */
+	char *triggers;	   /* Unit= or Service= of a timer, path or socket; NULL: the default */
+	bool accept;	   /* of a socket: instances of a template */
 	char *failure;
 	enum unit_enabled enabled;
 

@@ -249,7 +249,7 @@ static int read_yaml(struct unit_quadlet *quadlet, const char *path, char *text)
 	for (char *line = text, *next; line && r >= 0; line = next) {
 		size_t indent = strspn(line, " "), at;
 		uint64_t bytes = 0;
-		char *value, *flow;
+		char *value, *limits;
 
 		number++;
 		next = strchr(line, '\n');
@@ -260,12 +260,13 @@ static int read_yaml(struct unit_quadlet *quadlet, const char *path, char *text)
 			continue;
 		if (limits_indent != SIZE_MAX && at <= limits_indent)
 			limits_indent = SIZE_MAX;
-		if (str_skip_prefix(line + at, "limits:")) {
+		limits = strstr(line + at, "limits:");
+		if (limits && (limits == line + at || strchr("{, ", limits[-1]))) {
 			limits_indent = at;
-			flow = strstr(line + at, "memory:");
-			if (!flow)
+			/* "limits: {memory: 1Gi}" */
+			line = strstr(limits, "memory:");
+			if (!line)
 				continue;
-			line = flow;
 		} else if (limits_indent == SIZE_MAX)
 			continue;
 		if (yaml_value(line, "memory", &value) && *value) {

@@ -478,14 +478,18 @@ static int expand_one(void *data, size_t dir _unused_, const char *name,
 		      unsigned char type _unused_)
 {
 	char stem[UNIT_NAME_MAX];
+	enum unit_form form;
 	bool dropins;
 
 	if (unit_name_form(name, NULL) != UNIT_FORM_INVALID)
 		return expand_name(data, name);
 	/* a slice or an instance may have nothing but drop-ins */
-	if (split_subdir(name, stem, &dropins) && dropins)
-		return expand_name(data, stem);
-	return 0;
+	if (!split_subdir(name, stem, &dropins) || !dropins)
+		return 0;
+	form = unit_name_form(stem, NULL);
+	return form == UNIT_FORM_INVALID || is_shared_stem(stem, form)
+		       ? 0
+		       : expand_name(data, stem);
 }
 
 int unit_scan_expand(struct unit_scan *scan, const struct unit_path *path, bool user,

@@ -347,8 +347,8 @@ const char *unit_value_complaint(const char *s, int error)
 	if (digits > 0 && *tail && strchr("kmgtpeKMGTPE", *tail) &&
 	    (streq(tail + 1, "b") || streq(tail + 1, "B") || streq(tail + 1, "ib") ||
 	     streq(tail + 1, "iB")))
-		return "units are K, M, G and T alone (of 1024), without a B";
+		return "sizes end in K, M, G or T, without a B";
 	if (digits > 0 && *tail && strchr("kmgtpe", *tail) && tail[1] == '\0')
-		return "units are upper case: K, M, G and T";
+		return "K, M, G and T are upper case";
 	return "no size: bytes, K, M, G or T, or a percentage are";
 }

@@ -257,13 +257,33 @@ static void judge_all_enabled(struct gathering *g)
 	enable_slices(g->units);
 }
 
+/* A template is only told of by itself where none of its instances is. */
+static void mark_instantiated(struct units *units)
+{
+	for (size_t i = 0; i < units->n; i++) {
+		const struct unit *unit = &units->items[i];
+		char template[UNIT_NAME_MAX];
+		struct unit *found;
+
+		if (unit->form != UNIT_FORM_INSTANCE || !unit->has_fragment ||
+		    unit_name_template(unit->name, template) < 0)
+			continue;
+		found = find(units, template);
+		if (found && found->has_fragment &&
+		    streq(found->sources.items[0], unit->sources.items[0]))
+			found->instantiated = true;
+	}
+}
+
 /* Units that were only loaded for their Slice= are no findings. */
-static void drop_without_lines(struct units *units)
+static void drop_needless(struct units *units)
 {
 	size_t n = 0;
 
+	mark_instantiated(units);
+
 	for (size_t i = 0; i < units->n; i++) {
-		if (units->items[i].n_lines == 0)
+		if (units->items[i].n_lines == 0 || units->items[i].instantiated)
 			unit_done(&units->items[i]);
 		else
 			units->items[n++] = units->items[i];
@@ -371,7 +391,7 @@ int units_load(const struct root *root, const struct unit_owner *owner, struct u
 			diag, &(struct diag_where){},
 			"more than %d unit files, links and drop-ins: the rest was not read",
 			ROOT_MAX_DIR_ENTRIES);
-	drop_without_lines(&units);
+	drop_needless(&units);
 	*ret = units;
 	units = (struct units){};
 	return 0;
