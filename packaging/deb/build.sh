@@ -21,20 +21,11 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 name=memcg-policy-$version
-cd "$top"
-if git rev-parse --git-dir > /dev/null 2>&1; then
-	git ls-files -z --cached --others --exclude-standard
-else # a tarball
-	find . \( -path "./build*" -o -name .git -o -name __pycache__ \) -prune -o ! -type d -print0
-fi > "$scratch/files"
-tar --null -T "$scratch/files" --ignore-failed-read --sort=name --mtime="@$SOURCE_DATE_EPOCH" \
-	--owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --pax-option=delete=atime,delete=ctime \
-	--transform="s|^\(\./\)\{0,1\}|$name/|S" -cf "$scratch/orig.tar"
-xz -T1 "$scratch/orig.tar"
-mv "$scratch/orig.tar.xz" "$scratch/memcg-policy_$version.orig.tar.xz"
+orig=$scratch/memcg-policy_$version.orig.tar.xz
+sh "$top/packaging/source.sh" "$orig" "$name" "$SOURCE_DATE_EPOCH"
 
 cd "$scratch"
-tar -xf "memcg-policy_$version.orig.tar.xz"
+tar -xf "$orig"
 cd "$name"
 cp -R packaging/deb debian
 dpkg-buildpackage --no-sign

@@ -120,8 +120,8 @@ class Machine:
 
     def _command(self):
         command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none"]
-        # with two processors emulated kernels often die while they patch their own text
-        command += ["-accel", os.environ.get("VM_ACCEL", "tcg"), "-cpu", "max", "-smp", "1"]
+        # two processors: emulated kernels often die while they patch their own text; svm: a module less
+        command += ["-accel", os.environ.get("VM_ACCEL", "tcg"), "-cpu", "max,svm=off,vmx=off", "-smp", "1"]
         command += ["-m", str(self.memory), "-device", "virtio-rng-pci"]
         command += ["-chardev", f"file,id=console,append=on,path={self._console}"]
         command += ["-serial", "chardev:console"]

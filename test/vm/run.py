@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Real boots.
+
+  run.py [SUITE...]         bookworm, trixie, sid: package built there, every step of boots.py
+  run.py --short [SUITE]    without the kernel upgrade, the package built on this system
+"""
+
+import os
+import pathlib
+import sys
+import tempfile
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "test/packaging"))
+
+import deb  # noqa: E402
+import boots  # noqa: E402
+import disk  # noqa: E402
+import vm  # noqa: E402
+
+
+def packages(suite, work, short):
+    built = deb.Packages(suite, work)
+    if short:
+        disk.run([TREE / "packaging/deb/build.sh", built.out], env=dict(os.environ, DEB_BUILD_OPTIONS="nocheck"))
+    else:
+        built.build_in_root()
+    return [built.deb()]
+
+
+def main(arguments):
+    if os.geteuid() != 0:
+        print("SKIP real boots: not root")
+        return 77
+    short = "--short" in arguments
+    suites = [a for a in arguments if not a.startswith("--")] or (["bookworm"] if short else disk.SUITES)
+    report = vm.Report()
+    for suite in suites:
+        with tempfile.TemporaryDirectory(prefix="boots-", dir=vm.cache_dir()) as work:
+            work = pathlib.Path(work)
+            made = []
+            ready = report.run(
+                suite,
+                [
+                    ("build the package", lambda: made.extend(packages(suite, work, short))),
+                    ("disk", lambda: disk.Disk(suite)),
+                ],
+            )
+            if ready:
+                host = boots.Host(suite, work, made)
+                with host.machine:
+                    report.run(suite, boots.SHORT if short else boots.FULL, host)
+    return report.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
