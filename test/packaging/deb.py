@@ -139,11 +139,8 @@ class Packages:
         sonames = {s for t in texts for entry in json.loads(t) for s in entry["soname"]}
         expect(sonames, "the program has no .note.dlopen")
         field = disk.run(["dpkg-deb", "-f", self.deb(), "Recommends"]).strip()
-        # libfoo.so.1 is in libfoo1, foo2.so.1 in foo2-1; t64 marks those of 64-bit time
-        wanted = set()
-        for soname in sonames:
-            name, _, number = soname.partition(".so.")
-            wanted.add(name + ("-" if name[-1].isdigit() else "") + number)
+        # libfoo.so.1 is in libfoo1; t64 marks libraries with 64-bit time
+        wanted = {"zlib1g" if s == "libz.so.1" else s.replace(".so.", "") for s in sonames}
         unmatched = []
         for group in field.split(", "):
             names = {n.strip().removesuffix("t64") for n in group.split("|")}
