@@ -15,7 +15,7 @@
 	_(cgroup_new_cgroup)     \
 	_(cgroup_add_controller) \
 	_(cgroup_free) _(cgroup_create_cgroup) _(cgroup_delete_cgroup_ext)
-DLOPEN_LIBRARY(libcgroup_library, "libcgroup.so.2", "cgroup",
+DLOPEN_LIBRARY(libcgroup_library, LIBCGROUP_SONAME, "cgroup",
 	       "groups of the benchmark on cgroup v1", SYMBOLS);
 
 /* Its codes start at 50000 and say less than errno, which it mostly leaves alone. */

@@ -211,6 +211,46 @@ class Packages:
         enabled = self.root / "etc/systemd/system/multi-user.target.wants/memcg-policy-warn.service"
         expect(enabled.is_symlink(), "memcg-policy-warn.service is not enabled")
 
+    def hooks(self):
+        """The kernel hook and the plugin behind it: they look, speak on stderr, and exit 0 always."""
+        program = self.root / "usr/bin/memcg-policy"
+        real = program.read_bytes()
+        plugin = "/usr/lib/kernel/install.d/95-memcg-policy.install"
+        calls = [
+            # environment and command, does it look, what it calls the kernel
+            (f"{HOOK} 6.1.0-1-amd64 /boot/vmlinuz-6.1.0-1-amd64", True, "6.1.0-1-amd64"),
+            (f"DEB_MAINT_PARAMS=configure {HOOK} 6.1", True, "6.1"),
+            (f"DEB_MAINT_PARAMS=\"'configure' '6.0'\" {HOOK} 6.1 /boot/x", True, "6.1"),
+            (f"DEB_MAINT_PARAMS=\"'triggered' 'x'\" {HOOK} 6.1", False, ""),
+            (f"DEB_MAINT_PARAMS='abort-remove' {HOOK} 6.1", False, ""),
+            (f"DEB_MAINT_PARAMS='* configure' {HOOK} 6.1", False, ""),
+            (f"{HOOK}", True, ""),
+            (f"{HOOK} 'a b*' -n", True, "a b*"),
+            (f"{plugin} add 6.1 /boot/x /boot/vmlinuz", True, "6.1"),
+            (f"{plugin} remove 6.1 /boot/x", False, ""),
+            (f"{plugin} inspect", False, ""),
+            (f"{plugin}", False, ""),
+        ]
+        for status in (0, 1, 3, 4, 5, 6, 7, 127):
+            program.write_text(f'#!/bin/sh\necho "$*" >>/tmp/checks\necho a problem\nexit {status}\n')
+            for call, looks, kernel in calls:
+                said = self.chroot(f"{call} 2>/tmp/stderr")
+                expect(not said, f"{call}: on stdout: {said}")
+                said = (self.root / "tmp/stderr").read_text()
+                checks = self.root / "tmp/checks"
+                seen = checks.read_text() if checks.exists() else ""
+                checks.unlink(missing_ok=True)
+                expect(seen == ("check\n" if looks else ""), f"{call}: ran {seen}")
+                speaks = looks and status in (1, 3, 5)
+                wanted = f"memcg-policy, after kernel {kernel}:\na problem\n" if speaks else ""
+                expect(said == wanted, f"{call}, check exits with {status}: {said!r}, expected {wanted!r}")
+        program.unlink()
+        for call, _, _ in calls:
+            said = self.chroot(f"{call} 2>&1")
+            expect(not said, f"{call}, without the program: {said}")
+        program.write_bytes(real)
+        program.chmod(0o755)
+
     def triggered(self):
         """A package with a unit, in either directory, runs the re-check; a failing one harms nobody."""
         program = self.root / "usr/bin/memcg-policy"
@@ -313,6 +353,7 @@ INSTALL = [
     ("clean root", Packages.clean_root),
     ("install", Packages.installs),
     ("trigger", Packages.triggered),
+    ("kernel hooks", Packages.hooks),
     ("upgrade", Packages.upgrades),
     ("remove", Packages.removes),
     ("purge", Packages.purges),
