@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One body of steps over a root of every boot loader: plan, apply, apply again, on, off, unset,
+undo, kill and recover. Every file the tool does not mean to change keeps its bytes; those it
+means to change keep every word that is not about memcg.
+
+usage: loaders.py [ROOT...]      MEMCG_POLICY names the program
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from roots import ROOTS  # noqa: E402
+
+PROGRAM = os.environ.get("MEMCG_POLICY", "memcg-policy")
+CASES = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES", "../shared/cases"))
+ENV = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "LC_ALL": "C"}
+OWN = ("/var/lib/memcg-policy/", "/etc/memcg-policy/")
+OWN_DROPINS = ("zz-memcg-policy.cfg", "zz-memcg-policy.conf", "90-memcg-policy.conf")
+# writes of a change are made by these; each is a place to die at
+KILL_AT = ["renameat", "renameat2", "unlinkat", "pwrite64", "utimensat", "fsync", "mkdirat"]
+FULL_KILL = os.environ.get("MEMCG_POLICY_KILL") == "all"
+
+# another reader of the words than the tool's own
+MEMCG_WORD = re.compile(r'^"?cgroup[-_](enable|disable)=')
+
+
+class Failure(Exception):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def make(root, files):
+    for path, text in files.items():
+        full = root / path.lstrip("/")
+        full.parent.mkdir(parents=True, exist_ok=True)
+        full.write_bytes(text.encode() if isinstance(text, str) else text)
+        if path.startswith(("/usr/sbin/", "/usr/bin/", "/sbin/")):
+            full.chmod(0o755)
+
+
+def snapshot(root, own=False):
+    """path -> bytes of every file but the tool's own."""
+    found = {}
+    for base, _, names in os.walk(root):
+        for name in names:
+            full = pathlib.Path(base) / name
+            path = "/" + str(full.relative_to(root))
+            if own or not path.startswith(OWN):
+                found[path] = full.read_bytes()
+    return found
+
+
+def times(root):
+    return {str(p): (p.stat().st_ino, p.stat().st_mtime_ns) for p in root.rglob("*")
+            if p.is_file() and not str(p).endswith("/lock")}
+
+
+def run(root, *args, prefix=()):
+    return subprocess.run([*prefix, PROGRAM, f"--root={root}", "--no-pager", *args], env=ENV,
+                          capture_output=True, text=True, check=False)
+
+
+def run_ok(root, *args):
+    result = run(root, *args)
+    check(result.returncode == 0,
+          f"{' '.join(args)}: exit status {result.returncode}: {result.stderr.strip()}")
+    return result
+
+
+def other_words(data):
+    """All words of a file that are not about memcg, a comma list without memory counting too."""
+    words = []
+    for word in re.findall(r'[^\s"\'=]+(?:=[^\s"\']*)?', data.decode("latin-1").replace("#", "")):
+        # "NAME=" in front of a quote is no word of a command line
+        if not MEMCG_WORD.match(word) and not word.endswith("="):
+            words.append(word)
+    return words
+
+
+def compare(before, after, text):
+    for path in sorted(set(before) | set(after)):
+        check(before.get(path) == after.get(path), f"{text}: {path} is not as before")
+
+
+def wanted_entries(root, want):
+    output = json.loads(run_ok(root, "entries", "--json").stdout)
+    check(output["schema"] == 1, "entries: schema")
+    wrong = [e["id"] for e in output["entries"]
+             if e["ours"] and (e["request"] != "off" if want == "off" else e["request"] == "off")]
+    check(not wrong, f"entries that do not ask for {want}: {wrong}")
+    return output["entries"]
+
+
+def set_to(root, want, before):
+    """set: which files it changes, and what stays in them."""
+    listed = json.loads(run_ok(root, "set", want, "--dry-run", "--json").stdout)
+    result = json.loads(run_ok(root, "set", want, "--json").stdout)
+    after = snapshot(root)
+    changed = {p for p in set(before) | set(after) if before.get(p) != after.get(p)}
+    announced = {c["path"] for c in listed["changes"] if not c["path"].startswith(OWN)}
+    check(changed <= announced, f"set {want} changed {changed - announced} unannounced")
+    check(listed["changes"] == result["changes"] and listed["commands"] == result["commands"],
+          f"set {want}: the dry run said something else")
+    for path in changed:
+        if path in before and path in after and not path.endswith((".memcg-bak", OWN_DROPINS)):
+            check(other_words(before[path]) == other_words(after[path])
+                  or path.endswith("armbianEnv.txt"),
+                  f"set {want}: other words of {path} changed")
+    if not result["commands"]:
+        wanted_entries(root, want)
+    return result
+
+
+def mtime_rule(root):
+    defaults, cmdline = root / "etc/default/grub", root / "etc/kernel/cmdline"
+    if defaults.exists() and cmdline.exists():
+        check(cmdline.stat().st_mtime_ns >= defaults.stat().st_mtime_ns,
+              "/etc/default/grub is newer than /etc/kernel/cmdline")
+
+
+def steps(root, backend, before):
+    status = json.loads(run_ok(root, "status", "--json").stdout)
+    check(status["boot"]["backend"] == backend, f"found {status['boot']['backend']}")
+    old_times = times(root)
+    run_ok(root, "set", "off", "--dry-run")
+    check(times(root) == old_times, "a dry run wrote")
+    first = set_to(root, "off", before)
+    if backend == "bls":
+        mtime_rule(root)
+    old_times = times(root)
+    again = json.loads(run_ok(root, "apply", "--json").stdout)
+    # a menu that is still to be made by a command stays to be made
+    check(again["result"] == "unchanged" or (first["commands"] and not again["changes"]),
+          f"apply again: {again['result']}")
+    check(times(root) == old_times, "apply again wrote")
+    set_to(root, "on", snapshot(root))
+    set_to(root, "off", snapshot(root))
+    if backend == "bls":
+        mtime_rule(root)
+    run_ok(root, "unset")
+    compare(before, snapshot(root), "unset")
+    run_ok(root, "set", "off")
+    run_ok(root, "undo")
+    compare(before, snapshot(root), "undo")
+
+
+def refused(root, before, code):
+    result = run(root, "set", "off")
+    check(result.returncode == code, f"set off: exit status {result.returncode}, not {code}: "
+                                     f"{result.stderr.strip()}")
+    check(result.stderr.strip(), "set off says nothing")
+    compare(before, snapshot(root), "a refused change")
+    json.loads(run_ok(root, "entries", "--json").stdout)
+
+
+def changed_since(root, files, before):
+    """Somebody else adds a word and a line after us: unset takes our words only."""
+    run_ok(root, "set", "off")
+    after = snapshot(root)
+    touched = [p for p in after if p in before and before[p] != after[p]
+               and not p.endswith(("grubenv", ".memcg-bak"))]
+    for path in touched:
+        data = after[path]
+        full = root / path.lstrip("/")
+        if b"cgroup_disable=memory" in data:
+            full.write_bytes(data.replace(b"cgroup_disable=memory",
+                                          b"theirs=1 cgroup_disable=memory", 1))
+    run_ok(root, "unset")
+    for path, data in snapshot(root).items():
+        if path in touched:
+            check(b"cgroup_disable=memory" not in data, f"unset left our word in {path}")
+            check(b"theirs=1" in data, f"unset took somebody else's word out of {path}")
+
+
+def kill(files, before):
+    """SIGKILL at the calls that change something; the next run finishes or takes it back."""
+    with tempfile.TemporaryDirectory() as name:
+        whole = pathlib.Path(name)
+        make(whole, files)
+        trace = run(whole, "set", "off", prefix=("strace", "-f", "-qq", "-o", f"{name}.trace",
+                                                 "-e", "trace=" + ",".join(KILL_AT)))
+        check(trace.returncode == 0, trace.stderr)
+        new = snapshot(whole)
+        calls = pathlib.Path(f"{name}.trace").read_text().splitlines()
+        os.unlink(f"{name}.trace")
+    counts = {}
+    for line in calls:
+        match = re.match(r"(?:\d+\s+)?(\w+)\(", line)
+        if match:
+            counts[match[1]] = counts.get(match[1], 0) + 1
+    places = [(call, i) for call, n in counts.items() for i in range(1, n + 1)]
+    if not FULL_KILL:  # a few of each kind: all of them are ./dev kill's
+        places = [p for p in places if p[0] != "fsync"][::3]
+    for call, i in places:
+        with tempfile.TemporaryDirectory() as name:
+            root = pathlib.Path(name)
+            make(root, files)
+            died = run(root, "set", "off",
+                       prefix=("strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}",
+                               "-e", f"inject={call}:signal=KILL:when={i}"))
+            check(died.returncode != 0, f"{call} {i}: was not killed")
+            for path, data in snapshot(root).items():
+                if "/.memcg-policy." in path or path.endswith(".memcg-bak"):
+                    continue
+                check(data in (before.get(path), new.get(path)), f"{call} {i}: {path} is torn")
+            run_ok(root, "apply")
+            run_ok(root, "set", "off")
+            check(not [p for p in snapshot(root) if "/.memcg-policy." in p],
+                  f"{call} {i}: a temporary stayed")
+            run_ok(root, "unset")
+            compare(before, snapshot(root), f"{call} {i}: recover and unset")
+    return len(places)
+
+
+def with_root(files, body, *args):
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        make(root, files)
+        return body(root, *args, snapshot(root))
+
+
+def one(name):
+    backend, files, *rest = ROOTS[name]
+    if rest:
+        with_root(files, lambda root, before: refused(root, before, rest[0]))
+        return ""
+    with_root(files, lambda root, before: steps(root, backend, before))
+    with_root(files, lambda root, before: changed_since(root, files, before))
+    if not shutil.which("strace"):
+        return "SKIP kill: strace is not installed"
+    return f"{kill(files, with_root(files, lambda root, before: before))} kills"
+
+
+def cmdline_cases():
+    """Files as people have them, in a root of a Raspberry Pi."""
+    directory = CASES / "cmdline"
+    if not directory.is_dir():
+        return [("cases", f"SKIP cases: no {directory}")]
+    done = []
+    for path in sorted(directory.glob("*.txt")):
+        files = {"/boot/firmware/config.txt": "[all]\n",
+                 "/boot/firmware/cmdline.txt": path.read_bytes()}
+        lines = [x for x in path.read_bytes().split(b"\n") if x.strip()]
+
+        def body(root, before):
+            if len(lines) > 1:
+                refused(root, before, 7)
+            else:
+                steps(root, "rpi", before)
+        with_root(files, body)
+        done.append((path.name, ""))
+    return done
+
+
+def main():
+    names = sys.argv[1:] or list(ROOTS)
+    passed, failed, skipped = 0, 0, 0
+    for name in names:
+        try:
+            note = one(name)
+        except Failure as error:
+            print(f"FAIL {name}: {error}")
+            failed += 1
+            continue
+        passed += 1
+        skipped += note.startswith("SKIP")
+        print(f"ok {name} {note}")
+    if not sys.argv[1:]:
+        try:
+            for name, note in cmdline_cases():
+                print(note or f"ok {name}")
+                passed += not note
+                skipped += bool(note)
+        except Failure as error:
+            print(f"FAIL cases: {error}")
+            failed += 1
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
