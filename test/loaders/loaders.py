@@ -114,7 +114,7 @@ def set_to(root, want, before):
     check(listed["changes"] == result["changes"] and listed["commands"] == result["commands"],
           f"set {want}: the dry run said something else")
     for path in changed:
-        if path in before and path in after and not path.endswith((".memcg-bak", OWN_DROPINS)):
+        if path in before and path in after and not path.endswith((".memcg-bak", *OWN_DROPINS)):
             check(other_words(before[path]) == other_words(after[path])
                   or path.endswith("armbianEnv.txt"),
                   f"set {want}: other words of {path} changed")
