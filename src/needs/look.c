@@ -26,6 +26,7 @@ void look_init(struct look *look, const struct root *root, struct diag *diag)
 void look_done(struct look *look)
 {
 	enabled_free(look->enabled);
+	look_units_done(look);
 	strv_done(&look->active);
 	strv_done(&look->warned);
 	diag_done(&look->warnings);
@@ -34,7 +35,7 @@ void look_done(struct look *look)
 
 /* --- what was found, and what could not be looked at --- */
 
-static void failed(struct look *p, const char *path, int error, const char *why)
+void look_failed(struct look *p, const char *path, int error, const char *why)
 {
 	const struct diag_where where = {
 		.path = path,
@@ -53,10 +54,10 @@ static void failed(struct look *p, const char *path, int error, const char *why)
 
 static void failed_errno(struct look *p, const char *path, int r)
 {
-	failed(p, path, r,
-	       r == -EFBIG     ? "too large, or too many entries"
-	       : r == -ENOTSUP ? "not a regular file"
-			       : strerror(-r));
+	look_failed(p, path, r,
+		    r == -EFBIG	    ? "too large, or too many entries"
+		    : r == -ENOTSUP ? "not a regular file"
+				    : strerror(-r));
 }
 
 /* False when the time is over. */
@@ -65,11 +66,11 @@ static bool in_time(struct look *p, const char *path)
 	if (look_now(CLOCK_MONOTONIC) <= p->until &&
 	    look_now(CLOCK_THREAD_CPUTIME_ID) <= p->detector_until)
 		return true;
-	failed(p, path, -EIO, "looking takes too long");
+	look_failed(p, path, -EIO, "looking takes too long");
 	return false;
 }
 
-static int found(struct look *p, const char *path, unsigned line, const char *text, size_t size)
+int look_found(struct look *p, const char *path, unsigned line, const char *text, size_t size)
 {
 	_cleanup_free_ char *copy = NULL;
 	size_t *matches = &p->matches[p->rule - p->detector->rules];
@@ -154,7 +155,7 @@ static int look_setting(struct look *p, const struct rule *rule, const char *pat
 	r = str_printf(&shown, "%s=%s", rule->key, setting.value);
 	if (r < 0)
 		return r;
-	return found(p, path, setting.line, shown, strlen(shown));
+	return look_found(p, path, setting.line, shown, strlen(shown));
 }
 
 static int look_text(struct look *p, const struct rule *rule, const char *path, char *text,
@@ -169,7 +170,7 @@ static int look_text(struct look *p, const struct rule *rule, const char *path, 
 
 		number++;
 		if (strlen(line) > LOOK_MAX_LINE) {
-			failed(p, path, -EIO, "a line is too long");
+			look_failed(p, path, -EIO, "a line is too long");
 			continue;
 		}
 		if (number % 64 == 0 && !in_time(p, path))
@@ -178,7 +179,7 @@ static int look_text(struct look *p, const struct rule *rule, const char *path, 
 		if (!rule_regex_match(rule->regex, line, &from, &to))
 			continue;
 		/* not the whole line: it may hold a password as well */
-		r = found(p, path, number, line + from, to - from);
+		r = look_found(p, path, number, line + from, to - from);
 		if (r < 0)
 			return r;
 	}
@@ -233,7 +234,7 @@ static int json_value(struct look *p, struct json_file *file, const char *pointe
 			return r;
 		file->broken = r < 0;
 		if (r < 0)
-			failed(p, file->path, -EIO, "not JSON");
+			look_failed(p, file->path, -EIO, "not JSON");
 	}
 	if (file->broken)
 		return 0;
@@ -266,7 +267,7 @@ static int judge_json(struct look *p, const struct rule *rule, struct json_file 
 	if (r < 0)
 		return r;
 	p->rule = rule;
-	return found(p, file->path, 0, shown, strlen(shown));
+	return look_found(p, file->path, 0, shown, strlen(shown));
 }
 
 static int look_json(struct look *p, const struct rule *rule, const char *path, char *text,
@@ -299,7 +300,7 @@ static int look_path(struct look *p, const char *pattern)
 		bool more = i == LOOK_MAX_EVIDENCE;
 		const char *text = more ? "and more" : "is there";
 
-		r = found(p, more ? pattern : paths.items[i], 0, text, strlen(text));
+		r = look_found(p, more ? pattern : paths.items[i], 0, text, strlen(text));
 	}
 	return r;
 }
@@ -322,7 +323,7 @@ static int look_enabled(struct look *p, const char *pattern)
 
 		r = str_printf(&text, "%s is enabled", unit);
 		if (r >= 0)
-			r = found(p, path, 0, text, strlen(text));
+			r = look_found(p, path, 0, text, strlen(text));
 		if (r < 0)
 			return r;
 	}
@@ -368,7 +369,7 @@ static int look_active(struct look *p, const char *pattern)
 			continue;
 		if (str_printf(&text, "%s is active", unit) < 0)
 			return -ENOMEM;
-		r = found(p, path, 0, text, strlen(text));
+		r = look_found(p, path, 0, text, strlen(text));
 	}
 	return r;
 }
@@ -409,7 +410,7 @@ static int variable_value(struct look *p, const struct variable *v, char **ret)
 		*ret = TAKE_PTR(value);
 	else {
 		if (value)
-			failed(p, path, -EIO, "names no usable directory");
+			look_failed(p, path, -EIO, "names no usable directory");
 		*ret = strdup(v->fallback);
 	}
 	return *ret ? 0 : -ENOMEM;
@@ -432,7 +433,7 @@ static int expand(struct look *p, const char *pattern, char **ret)
 		return r < 0 ? r : str_printf(ret, "%s%s", value, end + 1);
 	}
 	if (*pattern == '$')
-		failed(p, p->need->path, -EIO, "unknown variable");
+		look_failed(p, p->need->path, -EIO, "unknown variable");
 	*ret = strdup(pattern);
 	return *ret ? 0 : -ENOMEM;
 }
@@ -456,6 +457,8 @@ int look_word(struct look *p, const struct rule *rule, const char *word)
 		return look_enabled(p, word);
 	case RULE_UNIT_ACTIVE:
 		return look_active(p, word);
+	case RULE_UNIT_SETTING:
+		return look_unit_setting(p, rule);
 	default:
 		r = expand(p, word, &pattern);
 		if (r < 0)

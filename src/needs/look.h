@@ -11,6 +11,7 @@
 
 struct enabled;
 struct root;
+struct units;
 
 /*
  * Bounds. Of time the processor's is counted first, since a busy host must not get other
@@ -34,7 +35,8 @@ struct look {
 	struct enabled *enabled; /* read when the first rule asks */
 	struct strv active;	 /* likewise: files that stand for the active units */
 	bool active_read;
-	uint64_t until; /* for all detectors */
+	struct units *units; /* likewise */
+	uint64_t until;	     /* for all detectors */
 
 	/* the detector that runs */
 	const struct detector *detector;
@@ -60,6 +62,15 @@ uint64_t look_now(clockid_t clock);
 /* Looks for the word of the rule. What is found is added to look->need, what cannot be looked
  * at to look->warnings. 0 or -ENOMEM. */
 int look_word(struct look *look, const struct rule *rule, const char *word) _must_check_;
+
+/* UnitSetting=: look-units.c */
+int look_unit_setting(struct look *look, const struct rule *rule) _must_check_;
+void look_units_done(struct look *look);
+
+/* For what looks: a match, and what could not be looked at (error as an errno). */
+int look_found(struct look *look, const char *path, unsigned line, const char *text,
+	       size_t size) _must_check_;
+void look_failed(struct look *look, const char *path, int error, const char *why);
 
 /* Rules that ask the same files are answered in one go, by the first of them. */
 bool look_same_files(const struct rule *a, const struct rule *b) _pure_;
