@@ -34,8 +34,8 @@ int conf_find(const struct root *root, const char *name, char **ret)
 		return 0;
 	}
 	*ret = NULL;
-	for (size_t i = 0; i < n_builtin_files && !root_exists(root, VENDOR); i++)
-		if (streq(builtin_files[i].name, name))
+	for (size_t i = 0; i < n_builtin_files; i++)
+		if (streq(builtin_files[i].name, name) && !root_exists(root, VENDOR))
 			return str_printf(ret, BUILTIN "%s", name);
 	return 0;
 }
