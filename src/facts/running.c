@@ -40,16 +40,26 @@ void running_done(struct running *running)
 
 static int read_release(const struct root *root, char **ret)
 {
-	char *text;
+	_cleanup_free_ char *text = NULL;
+	const char *release;
+	size_t n;
 	int r = root_read(root, "/proc/sys/kernel/osrelease", MAX_SMALL, &text, NULL);
 
+	if (r == -ENOENT) /* of a captured machine, perhaps this was kept */
+		r = root_read(root, "/proc/version", MAX_SMALL, &text, NULL);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	text[strcspn(text, " \n")] = '\0';
-	if (release_is_valid(text))
-		*ret = text;
-	else
-		free(text);
+	release = str_skip_prefix(text, "Linux version ");
+	if (!release)
+		release = text;
+	n = strcspn(release, " \n");
+	*ret = str_dup_n(release, n);
+	if (!*ret)
+		return -ENOMEM;
+	if (!release_is_valid(*ret)) {
+		free(*ret);
+		*ret = NULL;
+	}
 	return 0;
 }
 
@@ -246,6 +256,9 @@ static int judge_absent(const struct root *root, const struct kernel *kernel,
 
 	if (built == ANSWER_NO)
 		return conclude_not_built(kernel, running);
+	/* what is off unless told on is there */
+	if (kernel && kernel->state_default == MEMCG_OFF)
+		built = ANSWER_YES;
 	if (built != ANSWER_YES && !line_says_off(running)) {
 		built = built_by_delegate(root, running->release);
 		if (built == ANSWER_NO)
