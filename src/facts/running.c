@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "facts/cgroupfs.h"
 #include "facts/container.h"
-#include "facts/kernels.h"
+#include "facts/kernel.h"
 #include "facts/machine.h"
 #include "facts/release.h"
 

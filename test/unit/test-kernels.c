@@ -176,6 +176,42 @@ static void test_ask(void **state _unused_)
 	tree_done(&tree);
 }
 
+/* Which of the two ways of honouring it, where that is known. */
+static void test_ways(void **state _unused_)
+{
+	static const char yes[] = "cgroup_disable=\0cgroup_enable=\0";
+	static const struct {
+		const char *release;
+		unsigned rules;
+	} cases[] = {
+		{ "3.16.0-4-amd64", CMDLINE_HONOURS },
+		{ "4.9.80-v7+", CMDLINE_HONOURS },
+		{ "4.14.98-v7+", CMDLINE_ENABLE_WINS },
+		{ "4.19.66-v7+", CMDLINE_HONOURS },
+		{ "5.10.103-v7l+", CMDLINE_ENABLE_WINS },
+		{ "6.1.21-v8+", CMDLINE_HONOURS },
+		{ "6.6.74+rpt-rpi-v8", CMDLINE_HONOURS },
+		{ "6.12.25+rpt-rpi-2712", CMDLINE_LAST_WINS },
+		{ "6.12.25-mine", CMDLINE_HONOURS },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_kernels_ struct kernels kernels = {};
+		_cleanup_free_ char *path = NULL;
+		struct tree tree;
+
+		tree_init(&tree, ROOT_OFFLINE);
+		assert_int_equal(str_printf(&path, "boot/vmlinuz-%s", cases[i].release), 0);
+		tree_write_n(&tree, path, yes, sizeof(yes));
+		assert_int_equal(kernels_load(tree.root, NULL, &kernels), 0);
+		assert_int_equal(kernels.n, 1);
+		assert_int_equal(kernel_ask_enable(tree.root, kernels.items, NULL), 0);
+		if (kernels.items[0].rules != cases[i].rules)
+			fail_msg("%s: %x", cases[i].release, kernels.items[0].rules);
+		tree_done(&tree);
+	}
+}
+
 /* What a kernel did with its line narrows what it can be. */
 static void test_learn(void **state _unused_)
 {
@@ -273,8 +309,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layouts), cmocka_unit_test(test_find),
-		cmocka_unit_test(test_ask),	cmocka_unit_test(test_learn),
-		cmocka_unit_test(test_predict),
+		cmocka_unit_test(test_ask),	cmocka_unit_test(test_ways),
+		cmocka_unit_test(test_learn),	cmocka_unit_test(test_predict),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
