@@ -89,7 +89,7 @@ ENTRIES = {
         "limits",
         installed("/usr/bin/podman"),
         [
-            enabled("podman-restart.service"),
+            enabled("podman-kube@x.service", "default.target"),
             there("/etc/containers/systemd/web.container", "[Container]\nImage=x\n"),
             there("/etc/containers/systemd/app/web.kube", "[Kube]\nYaml=x.yml\n"),
             there("/usr/share/containers/systemd/web.container", "[Container]\n"),
@@ -114,6 +114,8 @@ ENTRIES = {
         ],
         # what packages enable by themselves
         {**enabled("podman.socket", "sockets.target")[0],
+         **enabled("podman.service", "default.target")[0],
+         **enabled("podman-restart.service", "default.target")[0],
          **enabled("podman-auto-update.timer", "timers.target")[0],
          "/var/lib/containers/storage/overlay-containers/containers.json": "[]",
          "/etc/containers/registries.conf": ""},
