@@ -98,15 +98,21 @@ ENTRIES = {
         ],
         [
             way({"/etc/containers/systemd/web.container": "[Container]\nImage=x\nMemory=1g\n"},
-                "/etc/containers/systemd/web.container", 3, "Memory=1g"),
+                "/etc/containers/systemd/web.container", 3, "Memory=1g of web.container"),
             way({"/etc/containers/systemd/web.container":
                  "[Container]\nPodmanArgs=--env P=secret --memory 512m\n"},
-                "/etc/containers/systemd/web.container", 2, "--memory 512m"),
-            way({"/etc/containers/systemd/web.container": "[Container]\nPodmanArgs=-m=1g\n"},
-                "/etc/containers/systemd/web.container", 2, "-m=1g"),
-            way({"/etc/containers/systemd/web.container": "[Container]\n",
+                "/etc/containers/systemd/web.container", 2,
+                "PodmanArgs --memory=512m of web.container"),
+            way({"/etc/containers/systemd/web.container":
+                 "[Container]\nImage=x\nPodmanArgs=-m=1g\n"},
+                "/etc/containers/systemd/web.container", 3, None),
+            way({"/etc/containers/systemd/web.container": "[Container]\nImage=x\n",
                  "/etc/containers/systemd/web.container.d/m.conf": "[Container]\nMemory=2g\n"},
-                "/etc/containers/systemd/web.container.d/m.conf", 2, "Memory=2g"),
+                "/etc/containers/systemd/web.container.d/m.conf", 2,
+                "Memory=2g of web.container"),
+            way({"/home/u/.config/containers/systemd/web.container":
+                 "[Container]\nPodmanArgs=--env P=secret --memory 512m\n"},
+                "/home/u/.config/containers/systemd/web.container", 2, "--memory 512m"),
             way({"/home/u/.config/containers/systemd/web.container": "[Container]\nMemory=1g\n"},
                 "/home/u/.config/containers/systemd/web.container", 2, "Memory=1g"),
             way({OCI: '{"linux":{"resources":{"memory":{"limit":1048576}}}}'}, OCI, None,
