@@ -208,7 +208,6 @@ static int add_case(struct plan *plan, const struct workload *workload, unsigned
 		.loops = 1,
 		.bytes = workload->region,
 	};
-	plan->has_file = plan->has_file || workload->has_file;
 	return 0;
 }
 
@@ -334,9 +333,8 @@ int plan_make(const struct root *root, const struct plan_request *request, struc
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < plan.n_cases; i++)
-		if (!plan.cases[i].workload->is_shared)
-			plan.bytes = MAX(plan.bytes, plan.cases[i].bytes);
-	plan.bytes += plan.has_file ? WORKLOAD_FILE_BYTES : 0;
+		plan.bytes = MAX(plan.bytes,
+				 workload_bytes(plan.cases[i].workload, plan.cases[i].bytes));
 	*ret = plan;
 	plan = (struct plan){};
 	return 0;

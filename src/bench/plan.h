@@ -35,8 +35,7 @@ struct plan {
 	uint64_t watch_ns;
 	uint64_t seed;
 	const char *dir; /* of the file, borrowed; NULL: in memory */
-	bool has_file;
-	uint64_t bytes; /* in use at once at most, to be announced */
+	uint64_t bytes;	 /* in use at once at most, to be announced */
 };
 
 /* -EINVAL with an error in diag for a value that is not understood. */

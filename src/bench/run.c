@@ -8,6 +8,7 @@
 #include "bench/env.h"
 #include "bench/plan.h"
 #include "bench/result.h"
+#include "bench/stats.h"
 #include "bench/summary.h"
 #include "bench/worker.h"
 
@@ -21,7 +22,7 @@ enum {
 	SAMPLE_NS = 5000000,	   /* long enough for the clocks, short against drift */
 	SAMPLE_LEAST_UNITS = 2000, /* the charge cache is refilled every 64 pages */
 	REGION_NS = 40000000,	   /* a region that takes longer is made smaller */
-	LEAST_ROUNDS = 8,	   /* six give an interval, some may be dropped */
+	SPARE_ROUNDS = 2,	   /* some samples may be dropped */
 	BEFORE_ROUNDS = 10,	   /* of kernel objects, before any child ran */
 	FIRST_LOOK = 50,	   /* --thorough looks here and at every doubling */
 };
@@ -224,6 +225,16 @@ static int measure_before(struct run *run)
 	return r;
 }
 
+/* The least with which all that is compared could be significant, also after Holm's adjustment.
+ */
+static uint32_t least_rounds(const struct run *run)
+{
+	size_t comparisons = run->plan->n_cases * (run->arms.n > 2 ? run->arms.n - 2 : 1);
+	double pairs = 1 + log2((double)comparisons / STATS_ALPHA);
+
+	return (uint32_t)ceil(fmax(6, pairs)) + SPARE_ROUNDS;
+}
+
 /* How many rounds fit; decided before the first, so that no result can have a say in it. */
 static uint32_t count_rounds(const struct run *run)
 {
@@ -232,7 +243,7 @@ static uint32_t count_rounds(const struct run *run)
 
 	if (plan->budget_ns == 0)
 		return plan->rounds;
-	return (uint32_t)MIN(MAX(fit, (uint64_t)LEAST_ROUNDS), (uint64_t)plan->rounds);
+	return (uint32_t)MIN(MAX(fit, (uint64_t)least_rounds(run)), (uint64_t)plan->rounds);
 }
 
 /* --thorough: whether the widest interval is as narrow as wanted; looked at only at doublings.
@@ -268,7 +279,7 @@ static int measure(struct run *run)
 		uint64_t left =
 			round == 0 ? rounds * run->round_ns : spent / round * (rounds - round);
 
-		if (run->plan->budget_ns > 0 && spent > latest && round >= LEAST_ROUNDS)
+		if (run->plan->budget_ns > 0 && spent > latest && round >= least_rounds(run))
 			break;
 		show(run, RUN_MEASURING, (double)round / rounds, (double)left / 1e9);
 		r = measure_round(run, round++);
@@ -362,11 +373,6 @@ static int run_inside(struct run *run, const char *label, struct diag *diag)
 	double *numbers = run->result->numbers;
 	int r = watch_faults(run);
 
-	if (r >= 0 && run->plan->has_file)
-		r = workload_create_file(run->plan->dir, &run->env.file_fd);
-	if (r < 0 && r != -EINTR)
-		diag_error(diag, &(struct diag_where){ .path = run->plan->dir },
-			   "the file of the file workloads cannot be made: %s", strerror(-r));
 	for (size_t c = 0; c < run->plan->n_cases && r >= 0; c++) {
 		show(run, RUN_CALIBRATING, (double)c / (double)run->plan->n_cases, NAN);
 		r = calibrate(run, c, diag);
@@ -421,7 +427,8 @@ int run_plan(const struct root *root, const struct running *running, struct plan
 		.result = &result,
 		.hooks = hooks,
 		.state = plan->seed,
-		.env = { .file_fd = -EBADF,
+		.env = { .dir = plan->dir,
+			 .file_fd = -EBADF,
 			 .page_size = (size_t)sysconf(_SC_PAGESIZE),
 			 .pmu = counters_probe_pmu() == 0,
 			 .cpus = plan->cpus,
@@ -442,7 +449,6 @@ int run_plan(const struct root *root, const struct running *running, struct plan
 		r = run_inside(&run, label, diag);
 		arms_close(&run.arms, diag);
 	}
-	closep(&run.env.file_fd);
 	*ret_signal = read_signal(signal_fd);
 	(void)sigprocmask(SIG_SETMASK, &old, NULL); /* cannot fail with what it gave */
 	if (r < 0)

@@ -63,8 +63,7 @@ static void run_client(const struct task *task)
 	counters_start(&counters);
 	own->begin_ns = counters_wall_ns();
 	cpu_ns = counters_cpu_ns();
-	for (size_t i = 0; i < task->size; i += task->env->page_size)
-		task->region[i] = 1;
+	workload_touch(task->region, task->size, task->env->page_size, true);
 	own->touch_cpu_ns = counters_cpu_ns() - cpu_ns;
 	own->touched_ns = counters_wall_ns();
 	if (munmap((void *)(uintptr_t)task->region, task->size) < 0)

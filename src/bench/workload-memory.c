@@ -48,9 +48,8 @@ const struct workload workload_file_read = {
 	.name = "file-read",
 	.unit = "page",
 	.help = "map 32 MiB of page cache, read each page, unmap; a fault maps several pages",
-	.region = WORKLOAD_FILE_BYTES,
+	.region = 32 << 20,
 	.least_region = 4 << 20,
-	.is_shared = true,
 	.has_phases = true,
 	.has_file = true,
 	.faults = FAULTS_AROUND,
@@ -74,9 +73,8 @@ const struct workload workload_file_write = {
 	.name = "file-write",
 	.unit = "page",
 	.help = "the same, written: one fault a page",
-	.region = WORKLOAD_FILE_BYTES,
+	.region = 32 << 20,
 	.least_region = 4 << 20,
-	.is_shared = true,
 	.has_phases = true,
 	.has_file = true,
 	.faults = FAULTS_EACH,
@@ -103,6 +101,7 @@ const struct workload workload_cow = {
 	.region = 4 << 20,
 	.least_region = 4 << 20,
 	.has_phases = true,
+	.copies = true,
 	.has_file = true,
 	.faults = FAULTS_EACH,
 	.run = run_cow,
@@ -117,8 +116,7 @@ static int brk_loop(const struct workload_case *c, const struct workload_env *en
 	if (heap == (void *)-1)
 		return -errno;
 	grown = counters_wall_ns();
-	for (size_t i = 0; i < c->bytes; i += env->page_size)
-		heap[i] = 1;
+	workload_touch(heap, c->bytes, env->page_size, true);
 	touched = counters_wall_ns();
 	if (sbrk(-(intptr_t)c->bytes) == (void *)-1)
 		return -errno;

@@ -40,26 +40,46 @@ const char *sample_invalid_name(unsigned invalid)
 /* Neighbours that one read fault maps: 16 by default; huge pages would be 512. */
 enum { MOST_AROUND = 64 };
 
-/* Writes one byte a page through a mapping without huge pages, so that the file has none. */
-static int fill(int fd)
+uint64_t workload_bytes(const struct workload *workload, uint64_t region)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	volatile char *map;
-
-	if (ftruncate(fd, WORKLOAD_FILE_BYTES) < 0)
-		return -errno;
-	map = mmap(NULL, WORKLOAD_FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
-	(void)madvise((void *)(uintptr_t)map, WORKLOAD_FILE_BYTES, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < WORKLOAD_FILE_BYTES; i += page)
-		map[i] = 1;
-	if (munmap((void *)(uintptr_t)map, WORKLOAD_FILE_BYTES) < 0)
-		return -errno;
-	return 0;
+	return workload->has_file && workload->copies ? 2 * region : region;
 }
 
-int workload_create_file(const char *dir, int *ret_fd)
+/* The sanitizer's own memory would be touched too, and its faults counted. */
+__attribute__((no_sanitize("address"))) void workload_touch(volatile char *map, size_t size,
+							    size_t page_size, bool write)
+{
+	if (write)
+		for (size_t i = 0; i < size; i += page_size)
+			map[i] = 1;
+	else
+		for (size_t i = 0; i < size; i += page_size)
+			(void)map[i];
+}
+
+/* Writes one byte a page through a mapping without huge pages, so that the file has none. */
+static int fill(int fd, size_t size, size_t page_size)
+{
+	volatile char *map;
+
+	if (ftruncate(fd, (off_t)size) < 0)
+		return -errno;
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	(void)madvise((void *)(uintptr_t)map, size, MADV_NOHUGEPAGE);
+	/* a full disk ends the worker here, which is told as such */
+	workload_touch(map, size, page_size, true);
+	return munmap((void *)(uintptr_t)map, size) < 0 ? -errno : 0;
+}
+
+/*
+ * A file of the worker's own: page cache belongs to the cgroup that touched it first, so that
+ * of a shared file would be the root's in a child too; and new pages every time keep one lucky
+ * placement from being taken for a difference. Nothing of it reaches a disk: it has no name,
+ * and is gone before it would be written.
+ */
+static int create_file(const char *dir, size_t size, size_t page_size, int *ret_fd)
 {
 	_cleanup_fd_ int fd = -EBADF;
 	int r;
@@ -68,17 +88,9 @@ int workload_create_file(const char *dir, int *ret_fd)
 		fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	else
 		fd = memfd_create("memcg-policy-bench", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	/* the blocks first: a full disk is an error here and would be a signal in fill() */
-	if (dir && posix_fallocate(fd, 0, WORKLOAD_FILE_BYTES) != 0)
-		return -ENOSPC;
-	r = fill(fd);
+	r = fd < 0 ? -errno : fill(fd, size, page_size);
 	if (r < 0)
 		return r;
-	/* what is still to be written would be written while we measure */
-	if (dir && fsync(fd) < 0)
-		return -errno;
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
@@ -129,12 +141,7 @@ int workload_map_loop(const struct workload_env *env, size_t size, int prot, int
 	/* not available without CONFIG_TRANSPARENT_HUGEPAGE, and not needed then */
 	(void)madvise((void *)(uintptr_t)map, size, MADV_NOHUGEPAGE);
 	mapped = counters_wall_ns();
-	if (prot & PROT_WRITE)
-		for (size_t i = 0; i < size; i += env->page_size)
-			map[i] = 1;
-	else
-		for (size_t i = 0; i < size; i += env->page_size)
-			(void)map[i];
+	workload_touch(map, size, env->page_size, prot & PROT_WRITE);
 	touched = counters_wall_ns();
 	if (munmap((void *)(uintptr_t)map, size) < 0)
 		return -errno;
@@ -172,24 +179,29 @@ void sample_check(const struct workload_case *c, const struct workload_env *env,
 void workload_measure(const struct workload_case *c, const struct workload_env *env,
 		      struct sample *ret)
 {
+	struct workload_env own = *env;
 	struct workload_case warm = *c;
 	struct sample unused = {};
 	int r;
 
 	*ret = (struct sample){};
+	own.file_fd = -EBADF;
 	r = workload_pin(env, 0);
 	/* a belt to madvise()'s braces; unknown to kernels without huge pages */
 	(void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	if (r >= 0 && c->workload->has_file)
+		r = create_file(env->dir, c->bytes, env->page_size, &own.file_fd);
 	/* fills the charge cache of this CPU and copies what fork() shared; clients do it alone
 	 */
 	warm.loops = 1 + c->loops / 8;
 	if (r >= 0 && !c->workload->has_clients)
-		r = c->workload->run(&warm, env, &unused);
+		r = c->workload->run(&warm, &own, &unused);
 	if (r >= 0)
-		r = c->workload->run(c, env, ret);
+		r = c->workload->run(c, &own, ret);
 	if (r < 0) {
 		ret->invalid = SAMPLE_FAILED;
 		ret->error = -r;
 	}
+	closep(&own.file_fd);
 	sample_check(c, env, ret);
 }

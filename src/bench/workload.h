@@ -12,7 +12,6 @@
 #include <sys/types.h>
 
 enum {
-	WORKLOAD_FILE_BYTES = 32 << 20, /* of the file of the file workloads */
 	WORKLOAD_MAX_CLIENTS = 128,
 };
 
@@ -66,7 +65,8 @@ struct workload_case {
 
 /* What a worker inherits. */
 struct workload_env {
-	int file_fd; /* of the file workloads, filled, or -EBADF */
+	const char *dir; /* of the file of the file workloads; NULL: in memory */
+	int file_fd;	 /* that file, in the worker */
 	size_t page_size;
 	bool pmu;
 	const int *cpus; /* one per client, reused from the start when there are more clients */
@@ -80,7 +80,7 @@ struct workload {
 	const char *help;
 	/* mapped at once: as much as possible, less where faults are slow; 0: nothing */
 	uint64_t region, least_region;
-	bool is_shared; /* the region's pages are the file's own: no memory beyond it */
+	bool copies; /* of a file: the region is memory beyond it */
 	bool has_phases;
 	bool has_clients; /* runs with 1..N; the others have one */
 	bool has_file;
@@ -98,15 +98,12 @@ extern const size_t n_workloads;
 /* NULL when there is none of that name. */
 const struct workload *workload_find(const char *name);
 
-/*
- * Creates the file of the file workloads: in memory, or unlinked in dir when dir is not NULL.
- * Its pages are charged to the caller's cgroup, the same for all arms. 0 or a negative errno.
- */
-int workload_create_file(const char *dir, int *ret_fd) _must_check_;
+/* Memory in use at once by such a case: its region, its file or both. */
+uint64_t workload_bytes(const struct workload *workload, uint64_t region) _pure_;
 
 /*
- * Pins the calling process, keeps huge pages out, warms up and takes one sample. Never fails:
- * what went wrong is in the sample.
+ * Pins the calling process, keeps huge pages out, makes the file if there is one, warms up and
+ * takes one sample. Never fails: what went wrong is in the sample.
  */
 void workload_measure(const struct workload_case *c, const struct workload_env *env,
 		      struct sample *ret);
@@ -125,6 +122,8 @@ int workload_run_loops(const struct workload_case *c, const struct workload_env 
 /* Maps size bytes, touches every page, unmaps; times the three apart. */
 int workload_map_loop(const struct workload_env *env, size_t size, int prot, int flags, int fd,
 		      struct sample *sample);
+/* Writes, or reads, one byte of each page. */
+void workload_touch(volatile char *map, size_t size, size_t page_size, bool write);
 /* Pins the calling thread to the client's CPU. */
 int workload_pin(const struct workload_env *env, unsigned client);
 
