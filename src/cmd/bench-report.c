@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "bench/compare.h"
 #include "bench/meaning.h"
 #include "bench/result.h"
 #include "bench/summary.h"
@@ -14,7 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 
-int bench_format_ns(double ns, char **ret)
+static int format_ns(double ns, char **ret)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
 	size_t unit = 0;
@@ -30,7 +31,7 @@ int bench_format_ns(double ns, char **ret)
 			  ns, units[unit]);
 }
 
-int bench_format_percent(double ratio, char **ret)
+static int format_percent(double ratio, char **ret)
 {
 	double percent = 100 * ratio;
 
@@ -46,37 +47,38 @@ int bench_format_percent(double ratio, char **ret)
 static int format_interval(const struct stats_difference *d, char **ret)
 {
 	_cleanup_free_ char *value = NULL, *lo = NULL, *hi = NULL;
-	int r = bench_format_percent(expm1(d->value), &value);
+	int r = format_percent(expm1(d->value), &value);
 
 	if (d->n == 0)
 		return str_printf(ret, "-");
 	if (r >= 0)
-		r = bench_format_percent(expm1(d->lo), &lo);
+		r = format_percent(expm1(d->lo), &lo);
 	if (r >= 0)
-		r = bench_format_percent(expm1(d->hi), &hi);
+		r = format_percent(expm1(d->hi), &hi);
 	return r < 0 ? r
 		     : str_printf(ret, "%s [%s, %s]", value, isfinite(d->lo) ? lo : "?", hi);
 }
 
-/* "cost +4.1 %": the same words everywhere. */
-static int format_verdict(const struct summary_difference *d, char **ret)
+/* "cost +4.1 %": the same words everywhere. few: what there are too few of. */
+static int format_verdict(enum stats_verdict verdict, double ratio, double bound,
+			  const char *few, char **ret)
 {
 	_cleanup_free_ char *value = NULL;
-	int r = bench_format_percent(expm1(d->cpu.value), &value);
+	int r = format_percent(ratio, &value);
 
 	if (r < 0)
 		return r;
-	switch (d->verdict) {
+	switch (verdict) {
 	case STATS_COST:
 	case STATS_SAVING:
 		return str_printf(ret, "cost %s", value);
 	case STATS_NO_DIFFERENCE:
-		return str_printf(ret, "no difference larger than %.1f %%", 100 * d->bound);
+		return str_printf(ret, "no difference larger than %.1f %%", 100 * bound);
 	case STATS_TOO_FEW:
-		return str_printf(ret, "too few samples");
+		return str_printf(ret, "too few %s", few);
 	default:
-		if (isfinite(d->bound))
-			return str_printf(ret, "too noisy (%.1f %%)", 100 * d->bound);
+		if (isfinite(bound))
+			return str_printf(ret, "too noisy (%.1f %%)", 100 * bound);
 		return str_printf(ret, "too noisy");
 	}
 }
@@ -116,9 +118,9 @@ static int add_difference(const struct cmd *cmd, struct table *table,
 	int r = result_case_title(&result->cases[c], &title);
 
 	if (r >= 0)
-		r = bench_format_ns(one->arms[0].cost.value, &base);
+		r = format_ns(one->arms[0].cost.value, &base);
 	if (r >= 0)
-		r = bench_format_ns(one->arms[d->arm].cost.value, &mine);
+		r = format_ns(one->arms[d->arm].cost.value, &mine);
 	if (r >= 0)
 		r = format_interval(&d->cpu, &interval);
 	if (r >= 0)
@@ -127,7 +129,8 @@ static int add_difference(const struct cmd *cmd, struct table *table,
 	if (r >= 0 && d->instructions.n > 0)
 		r = format_interval(&d->instructions, &instructions);
 	if (r >= 0)
-		r = format_verdict(d, &verdict);
+		r = format_verdict(d->verdict, expm1(d->cpu.value), d->bound, "samples",
+				   &verdict);
 	if (r >= 0) {
 		const char *cells[] = { title,
 					result->cases[c].unit,
@@ -189,20 +192,18 @@ static int add_arm(struct table *table, const char *title, const char *name,
 	_cleanup_free_ char *cost = NULL, *least = NULL, *cv = NULL, *map = NULL, *touch = NULL,
 			    *unmap = NULL, *faults = NULL, *n = NULL, *dropped = NULL;
 	const double *phases = arm->phases;
-	int r = bench_format_ns(arm->cost.value, &cost);
+	int r = format_ns(arm->cost.value, &cost);
 
 	if (r >= 0)
-		r = bench_format_ns(arm->least, &least);
+		r = format_ns(arm->least, &least);
 	if (r >= 0)
 		r = str_printf(&cv, "%.1f %%", 100 * arm->cv);
 	if (r >= 0)
-		r = bench_format_ns(phases[PHASE_MAP] > 0 ? phases[PHASE_MAP] : NAN, &map);
+		r = format_ns(phases[PHASE_MAP] > 0 ? phases[PHASE_MAP] : NAN, &map);
 	if (r >= 0)
-		r = bench_format_ns(phases[PHASE_TOUCH] > 0 ? phases[PHASE_TOUCH] : NAN,
-				    &touch);
+		r = format_ns(phases[PHASE_TOUCH] > 0 ? phases[PHASE_TOUCH] : NAN, &touch);
 	if (r >= 0)
-		r = bench_format_ns(phases[PHASE_UNMAP] > 0 ? phases[PHASE_UNMAP] : NAN,
-				    &unmap);
+		r = format_ns(phases[PHASE_UNMAP] > 0 ? phases[PHASE_UNMAP] : NAN, &unmap);
 	if (r >= 0)
 		r = str_printf(&faults, "%.3f", arm->faults);
 	if (r >= 0)
@@ -319,8 +320,8 @@ static int print_share(double share)
 	return printf("less than 0.01 %%");
 }
 
-void bench_print_meaning(const struct meaning *meaning, const char *what,
-			 const struct needs *needs)
+static void print_meaning(const struct meaning *meaning, const char *what,
+			  const struct needs *needs)
 {
 	bool first = true;
 
@@ -399,7 +400,7 @@ int bench_report_run(const struct cmd *cmd, const struct result *result,
 	print_question(result);
 	meaning_of_run(result, summary, &meaning);
 	putchar('\n');
-	bench_print_meaning(&meaning, "Charging in a child", needs);
+	print_meaning(&meaning, "Charging in a child", needs);
 	for (size_t i = 0; i < result->warnings.n; i++)
 		fprintf(stderr, "memcg-policy: warning: %s\n", result->warnings.items[i]);
 	return 0;
@@ -436,4 +437,95 @@ struct json *bench_report_json(const struct result *result, const struct summary
 	else
 		json_add_null(top, "needs");
 	return top;
+}
+
+/* --- boots --- */
+
+static int format_value(const struct compare_row *row, double value, char **ret)
+{
+	return row->metric == METRIC_CPU ? format_ns(value, ret)
+					 : str_printf(ret, "%.0f", value);
+}
+
+static int add_compare_row(const struct cmd *cmd, struct table *table,
+			   const struct compare_row *row)
+{
+	_cleanup_free_ char *before = NULL, *after = NULL, *more = NULL, *place = NULL,
+			    *interval = NULL, *verdict = NULL;
+	int r = format_value(row, row->values[0], &before);
+
+	if (r >= 0)
+		r = format_value(row, row->values[1], &after);
+	if (r >= 0)
+		r = format_value(row, row->values[1] - row->values[0], &more);
+	if (r >= 0 && streq(row->arm, row->base))
+		r = str_printf(&place, "%s", row->arm);
+	else if (r >= 0)
+		r = str_printf(&place, "%s - %s", row->arm, row->base);
+	if (r >= 0)
+		r = format_interval(&row->d, &interval);
+	if (r >= 0)
+		r = format_verdict(row->verdict, expm1(row->d.value), row->bound, "boots",
+				   &verdict);
+	if (r >= 0) {
+		const char *cells[] = { row->title, row->unit, place,	 before,
+					after,	    more,      interval, verdict };
+
+		r = table_add_row(table, ARRAY_SIZE(cells), cells);
+	}
+	return r < 0 ? r : table_set_style(table, cmd->term, 7, verdict_style(row->verdict));
+}
+
+static void print_comparison_end(const struct comparison *comparison)
+{
+	const struct compare_side *sides = comparison->sides;
+
+	if (comparison->on_off)
+		puts("Answered: what memcg costs, boots with it on against boots with it off.");
+	else
+		printf("Answered: what differs between \"%s\" and \"%s\"; memcg is %s and "
+		       "%s.\n",
+		       sides[0].name, sides[1].name, sides[0].memcg ? sides[0].memcg : "mixed",
+		       sides[1].memcg ? sides[1].memcg : "mixed");
+	if (MIN(sides[0].boots, sides[1].boots) < comparison->boots_needed)
+		printf("Boots: %zu against %zu. It takes %zu of either kind before so many "
+		       "rows can be told\nfrom chance, however large the difference.\n",
+		       sides[0].boots, sides[1].boots, comparison->boots_needed);
+	if (comparison->has_meaning) {
+		putchar('\n');
+		print_meaning(&comparison->meaning, "Memcg", NULL);
+	}
+}
+
+int bench_report_comparison(const struct cmd *cmd, const struct comparison *comparison)
+{
+	const char *names[] = { "WORKLOAD",
+				"UNIT",
+				"PLACE",
+				comparison->sides[0].name,
+				comparison->sides[1].name,
+				"MORE",
+				"DIFFERENCE",
+				"VERDICT" };
+	static const unsigned flags[ARRAY_SIZE(names)] = {
+		[3] = TABLE_RIGHT, [4] = TABLE_RIGHT, [5] = TABLE_RIGHT
+	};
+	_cleanup_table_ struct table *table = NULL;
+	int r = table_new(cmd->args, &table);
+
+	if (r >= 0)
+		r = add_columns(table, ARRAY_SIZE(names), names, flags);
+	for (size_t i = 0; i < comparison->n && r >= 0; i++)
+		r = add_compare_row(cmd, table, &comparison->rows[i]);
+	if (r >= 0)
+		r = table_print(table, stdout);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < comparison->warnings.n; i++)
+		fprintf(stderr, "memcg-policy: warning: %s\n", comparison->warnings.items[i]);
+	if (!cmd->args->quiet) {
+		putchar('\n');
+		print_comparison_end(comparison);
+	}
+	return 0;
 }

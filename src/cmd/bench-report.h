@@ -5,8 +5,8 @@
 
 #include "base/macro.h"
 
-struct bench_comparison;
 struct cmd;
+struct comparison;
 struct json;
 struct meaning;
 struct needs;
@@ -20,11 +20,6 @@ int bench_report_run(const struct cmd *cmd, const struct result *result,
 struct json *bench_report_json(const struct result *result, const struct summary *summary,
 			       const struct needs *needs);
 
-/* "12.3 ns", "4.5 µs": three digits. */
-int bench_format_ns(double ns, char **ret) _must_check_;
-/* "+4.1 %", with as many digits as make sense. */
-int bench_format_percent(double ratio, char **ret) _must_check_;
-
-/* Lines about what a cost comes to here, and what "off" would break. */
-void bench_print_meaning(const struct meaning *meaning, const char *what,
-			 const struct needs *needs);
+/* Text on standard output. */
+int bench_report_comparison(const struct cmd *cmd,
+			    const struct comparison *comparison) _must_check_;

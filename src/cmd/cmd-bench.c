@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* bench run, env, list, report, compare, plot. */
+/* bench run, env, list; the words that work on result files are in bench-files.c. */
 
 #include "base/diag.h"
 #include "base/json.h"
@@ -11,6 +11,7 @@
 #include "bench/result.h"
 #include "bench/run.h"
 #include "bench/summary.h"
+#include "cmd/bench-files.h"
 #include "cmd/bench-report.h"
 #include "cmd/cmd.h"
 #include "facts/facts.h"
@@ -19,83 +20,7 @@
 #include "ui/progress.h"
 #include "ui/table.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
-
-/* Prints what went wrong; the exit status is usage for a value that was not understood. */
-static int give_up(const struct cmd *cmd, struct diag *diag, int error)
-{
-	if (diag_count(diag, DIAG_ERROR) == 0)
-		return error;
-	output_error(cmd->args, cmd->term, diag, strerror(-error));
-	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-}
-
-/* --- files --- */
-
-/* Opens a file the user named for writing, or standard output for "-". */
-static int open_output(const char *path, FILE **ret, struct diag *diag)
-{
-	FILE *f = streq(path, "-") ? stdout : fopen(path, "we");
-
-	if (!f) {
-		int r = -errno;
-
-		diag_error(diag, &(struct diag_where){ .path = path }, "%s", strerror(-r));
-		return r;
-	}
-	*ret = f;
-	return 0;
-}
-
-static int close_output(const char *path, FILE *f, struct diag *diag)
-{
-	bool bad = ferror(f) != 0;
-
-	if (f == stdout ? fflush(f) == EOF : fclose(f) == EOF)
-		bad = true;
-	if (!bad)
-		return 0;
-	diag_error(diag, &(struct diag_where){ .path = path }, "cannot be written: %s",
-		   strerror(errno));
-	return -EIO;
-}
-
-/* A result is dear: the files are opened before it is measured. */
-struct outputs {
-	FILE *json, *csv;
-};
-
-static int open_outputs(const struct args *args, struct outputs *ret, struct diag *diag)
-{
-	int r = args->output ? open_output(args->output, &ret->json, diag) : 0;
-
-	return r < 0 || !args->csv ? r : open_output(args->csv, &ret->csv, diag);
-}
-
-static int write_outputs(const struct args *args, struct outputs *outputs,
-			 const struct result *result, const struct json *document,
-			 struct diag *diag)
-{
-	_cleanup_free_ char *text = NULL;
-	int r = 0;
-
-	if (outputs->json) {
-		r = json_print(document, false, &text);
-		if (r < 0)
-			return r;
-		fprintf(outputs->json, "%s\n", text);
-		r = close_output(args->output, outputs->json, diag);
-	}
-	if (outputs->csv && r >= 0) {
-		r = result_print_csv(result, outputs->csv);
-		if (r >= 0)
-			r = close_output(args->csv, outputs->csv, diag);
-	}
-	return r;
-}
 
 /* --- run --- */
 
@@ -124,21 +49,7 @@ static void announce(const struct cmd *cmd, const struct plan *plan)
 	fputs("; Ctrl-C ends it\n", stderr);
 }
 
-/* Text or JSON; the files are written already. */
-static int show_result(const struct cmd *cmd, const struct result *result,
-		       const struct summary *summary, const struct needs *needs,
-		       const struct json *document)
-{
-	int r = cmd->args->json == JSON_OFF ? bench_report_run(cmd, result, summary, needs)
-					    : output_json(cmd->args, document);
-
-	if (r < 0)
-		return r;
-	return summary_is_noisy(summary) ? EXIT_NOISY : EXIT_OK;
-}
-
-static int finish_run(const struct cmd *cmd, const struct result *result,
-		      struct outputs *outputs, struct diag *diag)
+static int finish_run(const struct cmd *cmd, const struct result *result, struct diag *diag)
 {
 	_cleanup_summary_ struct summary summary = {};
 	_cleanup_json_ struct json *document = NULL;
@@ -150,15 +61,15 @@ static int finish_run(const struct cmd *cmd, const struct result *result,
 		r = summary_make(result, &summary);
 	if (r < 0)
 		return r;
-	if (outputs->json || cmd->args->json != JSON_OFF) {
+	if (cmd->args->output || cmd->args->json != JSON_OFF) {
 		document = bench_report_json(result, &summary, &needs);
 		if (!document)
 			return -ENOMEM;
 	}
-	r = write_outputs(cmd->args, outputs, result, document, diag);
+	r = bench_write_outputs(cmd->args, result, document, diag);
 	if (r < 0)
 		return r;
-	return show_result(cmd, result, &summary, &needs, document);
+	return bench_show_result(cmd, result, &summary, &needs, document);
 }
 
 static int run(const struct cmd *cmd, const struct running *running, struct diag *diag)
@@ -181,13 +92,12 @@ static int run(const struct cmd *cmd, const struct running *running, struct diag
 	const struct arms_request where = { args->where, args->no_cgroup };
 	_cleanup_plan_ struct plan plan = {};
 	_cleanup_result_ struct result result = {};
-	struct outputs outputs = {};
 	struct progress progress;
 	const struct run_hooks hooks = { show_progress, &progress };
 	int interrupted, r = plan_make(cmd->root, &request, &plan, diag);
 
 	if (r >= 0)
-		r = open_outputs(args, &outputs, diag);
+		r = bench_check_outputs(args, diag);
 	if (r < 0)
 		return r;
 	announce(cmd, &plan);
@@ -200,7 +110,7 @@ static int run(const struct cmd *cmd, const struct running *running, struct diag
 			   "ended by a signal (%s); nothing was measured to the end, and the "
 			   "cgroups are removed",
 			   strsignal(interrupted));
-	return r < 0 ? r : finish_run(cmd, &result, &outputs, diag);
+	return r < 0 ? r : finish_run(cmd, &result, diag);
 }
 
 static int bench_run(const struct cmd *cmd)
@@ -219,8 +129,12 @@ static int bench_run(const struct cmd *cmd)
 				     strerror(-r));
 	}
 	r = run(cmd, &facts.running, &diag);
-	if (r < 0)
-		return give_up(cmd, &diag, r);
+	if (r < 0) {
+		int status = bench_give_up(cmd, &diag, r);
+
+		/* a value of the command line that was not understood */
+		return r == -EINVAL && status == EXIT_FAILED ? EXIT_USAGE : status;
+	}
 	term_print_diag(cmd->term, stderr, &diag);
 	return r;
 }
@@ -318,35 +232,6 @@ static int bench_env(const struct cmd *cmd)
 	return r < 0 ? r : EXIT_OK;
 }
 
-/* --- report --- */
-
-static int bench_report(const struct cmd *cmd)
-{
-	_cleanup_diag_ struct diag diag = {};
-	_cleanup_result_ struct result result = {};
-	_cleanup_summary_ struct summary summary = {};
-	_cleanup_json_ struct json *document = NULL;
-	struct outputs outputs = {};
-	int r = result_read(cmd->args->words[1], &result, &diag);
-
-	if (r < 0) {
-		r = give_up(cmd, &diag, r);
-		return r == EXIT_USAGE ? EXIT_FAILED : r; /* the file is wrong, not the words */
-	}
-	r = open_outputs(cmd->args, &outputs, &diag);
-	if (r >= 0)
-		r = summary_make(&result, &summary);
-	if (r < 0)
-		return give_up(cmd, &diag, r);
-	document = bench_report_json(&result, &summary, NULL);
-	if (!document)
-		return -ENOMEM;
-	r = write_outputs(cmd->args, &outputs, &result, document, &diag);
-	if (r >= 0)
-		r = show_result(cmd, &result, &summary, NULL, document);
-	return r < 0 ? give_up(cmd, &diag, r) : r;
-}
-
 /* --- the words behind bench --- */
 
 static const struct {
@@ -358,10 +243,13 @@ static const struct {
 	{ "env", bench_env, 0, 0 },
 	{ "list", bench_list, 0, 0 },
 	{ "report", bench_report, 1, 1 },
+	{ "compare", bench_compare, 2, SIZE_MAX },
+	{ "plot", bench_plot, 1, SIZE_MAX },
 };
 
 int cmd_bench(const struct cmd *cmd)
 {
+	const struct diag_where hint = { .hint = "memcg-policy bench --help" };
 	_cleanup_diag_ struct diag diag = {};
 	const char *word = cmd->args->n_words > 0 ? cmd->args->words[0] : "run";
 	size_t files = cmd->args->n_words > 0 ? cmd->args->n_words - 1 : 0;
@@ -371,13 +259,18 @@ int cmd_bench(const struct cmd *cmd)
 			continue;
 		if (files >= sub_words[i].min_files && files <= sub_words[i].max_files)
 			return sub_words[i].function(cmd);
-		diag_error(&diag, &(struct diag_where){ .hint = "memcg-policy bench --help" },
-			   files < sub_words[i].min_files ? "bench %s needs a result file"
-							  : "bench %s takes no more words",
-			   word);
-		return give_up(cmd, &diag, -EINVAL);
+		if (files < sub_words[i].min_files)
+			diag_error(&diag, &hint, "bench %s needs %s", word,
+				   sub_words[i].min_files > 1 ? "two result files or more"
+							      : "a result file");
+		else
+			diag_error(&diag, &hint, "bench %s does not take \"%s\"", word,
+				   cmd->args->words[1 + sub_words[i].max_files]);
+		output_error(cmd->args, cmd->term, &diag, "");
+		return EXIT_USAGE;
 	}
-	diag_error(&diag, &(struct diag_where){ .hint = "memcg-policy bench --help" },
+	diag_error(&diag, &hint,
 		   "bench does not know \"%s\" (run, env, list, compare, report, plot)", word);
-	return give_up(cmd, &diag, -EINVAL);
+	output_error(cmd->args, cmd->term, &diag, "");
+	return EXIT_USAGE;
 }
