@@ -332,6 +332,7 @@ int plan_make(const struct root *root, const struct plan_request *request, struc
 		r = choose_workloads(request, &plan, diag);
 	if (r < 0)
 		return r;
+	plan.bytes = 1 << 20; /* stacks and the like */
 	for (size_t i = 0; i < plan.n_cases; i++)
 		plan.bytes = MAX(plan.bytes,
 				 workload_bytes(plan.cases[i].workload, plan.cases[i].bytes));
