@@ -28,6 +28,7 @@ static int (*const verb_functions[_VERB_MAX])(const struct cmd *cmd) = {
 	[VERB_UNDO] = cmd_undo,
 	[VERB_UNITS] = cmd_units,
 	[VERB_UNSET] = cmd_unset,
+	[VERB_WARN] = cmd_warn,
 };
 /* clang-format on */
 

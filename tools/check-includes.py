@@ -18,6 +18,7 @@ ABOVE = {
     "units": {"base", "facts", "policy"},
     "boot": {"base", "facts", "policy"},
     "bench": {"base", "facts", "policy"},
+    "generator": {"base", "facts", "policy", "units"},
     # UnitSetting= asks the unit loader; docs/ARCHITECTURE.md says why
     "needs": {"base", "facts", "policy", "units"},
     "ui": {"base", "facts", "policy", "boot", "units", "needs", "bench"},

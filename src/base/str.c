@@ -207,6 +207,11 @@ void strv_sort(struct strv *v)
 		qsort(v->items, v->n, sizeof(*v->items), compare_items);
 }
 
+bool strv_contains_sorted(const struct strv *v, const char *s)
+{
+	return v->n > 0 && bsearch(&s, v->items, v->n, sizeof(*v->items), compare_items);
+}
+
 void strv_split(struct strv *v, const char *s, const char *separators)
 {
 	for (;;) {

@@ -5,9 +5,9 @@
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/host.h"
+#include "cmd/unit-views.h"
 #include "ui/output.h"
 #include "ui/table.h"
-#include "units/unit-finding.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -117,11 +117,13 @@ static void share_text(unsigned share, char *buf, size_t size)
 			       share % 10 ? share % 100 : share % 100 / 10);
 }
 
-static struct json *finding_to_json(const struct unit_finding *finding)
+static struct json *finding_to_json(const struct unit_finding *finding, uid_t user)
 {
 	struct json *object = json_new_object(), *source = json_new_object();
 	char share[16];
 
+	if (user != UNIT_VIEWS_NO_USER)
+		json_add_u64(object, "user", user);
 	json_add_string(object, "unit", finding->unit);
 	json_add_string(object, "setting", finding->setting);
 	json_add_string(object, "value", finding->value);
@@ -135,7 +137,10 @@ static struct json *finding_to_json(const struct unit_finding *finding)
 	json_add_string(object, "state", unit_finding_state_to_string(finding->state));
 	json_add_string(object, "why", finding->why);
 	json_add_string(source, "path", finding->path);
-	json_add_int(source, "line", finding->line);
+	if (finding->path)
+		json_add_int(source, "line", finding->line);
+	else
+		json_add_null(source, "line");
 	json_add(object, "source", source);
 	json_add_string(object, "enabled", unit_enabled_to_string(finding->enabled));
 	if (finding->active < 0)
@@ -146,17 +151,29 @@ static struct json *finding_to_json(const struct unit_finding *finding)
 }
 
 static int print_json(const struct cmd *cmd, const struct unit_basis *basis,
-		      const struct unit_findings *findings, const struct diag *diag)
+		      const struct unit_views *views, const struct strv *host,
+		      const struct diag *diag)
 {
 	_cleanup_json_ struct json *top = json_new_object();
-	struct json *array = json_new_array();
+	struct json *array = json_new_array(), *lost = json_new_array();
+	bool by_files = false;
 
-	for (size_t i = 0; i < findings->n; i++)
-		json_append(array, finding_to_json(&findings->items[i]));
+	for (size_t i = 0; i < views->n; i++) {
+		const struct unit_findings *findings = &views->items[i].view.findings;
+
+		by_files |= views->items[i].view.by_files;
+		for (size_t k = 0; k < findings->n; k++)
+			json_append(array,
+				    finding_to_json(&findings->items[k], views->items[i].user));
+	}
+	for (size_t i = 0; i < host->n; i++)
+		json_append_string(lost, host->items[i]);
 	json_add_int(top, "schema", 1);
 	json_add_string(top, "memcg", memcg_state_to_string(basis->memcg));
 	json_add_string(top, "basis", basis->next ? "next" : "running");
+	json_add_string(top, "judged", by_files ? "files" : "manager");
 	json_add(top, "findings", array);
+	json_add(top, "host", lost);
 	json_add(top, "warnings", output_warnings(diag));
 	return output_json(cmd->args, top);
 }
@@ -190,8 +207,10 @@ static int add_row(const struct cmd *cmd, struct table *table,
 		unit_enabled_to_string(finding->enabled),
 		NULL,
 	};
-	int r = str_printf(&source, "%s:%u", finding->path, finding->line);
+	int r = 0;
 
+	if (finding->path)
+		r = str_printf(&source, "%s:%u", finding->path, finding->line);
 	if (r < 0)
 		return r;
 	cells[5] = source;
@@ -236,8 +255,7 @@ static int print_reasons(const struct unit_findings *findings)
 	return 0;
 }
 
-static int print_text(const struct cmd *cmd, const struct unit_basis *basis,
-		      const struct unit_findings *findings, const struct unit_counts *counts)
+static int print_table(const struct cmd *cmd, const struct unit_findings *findings)
 {
 	static const struct {
 		const char *name;
@@ -251,31 +269,62 @@ static int print_text(const struct cmd *cmd, const struct unit_basis *basis,
 		r = table_add_column(table, columns[i].name, columns[i].flags);
 	for (size_t i = 0; r >= 0 && i < findings->n; i++)
 		r = add_row(cmd, table, &findings->items[i]);
-	if (r >= 0)
-		r = table_print(table, stdout);
-	if (r < 0 || cmd->args->quiet)
-		return r;
-	if (findings->n == 0) {
-		puts("No memory settings of units were found.");
-		return 0;
+	return r < 0 ? r : table_print(table, stdout);
+}
+
+static int print_text(const struct cmd *cmd, const struct unit_basis *basis,
+		      const struct unit_views *views, const struct strv *host, bool counting)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < views->n; i++) {
+		const struct unit_findings *findings = &views->items[i].view.findings;
+		int r;
+
+		if (findings->n == 0)
+			continue;
+		if (n > 0)
+			putchar('\n');
+		n += findings->n;
+		if (cmd->args->all_users && views->items[i].user != UNIT_VIEWS_NO_USER &&
+		    !cmd->args->no_legend)
+			printf("User %u:\n", (unsigned)views->items[i].user);
+		r = print_table(cmd, findings);
+		if (r >= 0 && !cmd->args->quiet)
+			r = print_reasons(findings);
+		if (r < 0)
+			return r;
 	}
-	r = print_reasons(findings);
-	if (r >= 0 && counts->counting > 0 && basis->memcg == MEMCG_OFF)
+	if (cmd->args->quiet)
+		return 0;
+	if (n == 0)
+		puts("No memory settings of units were found.");
+	for (size_t i = 0; i < host->n; i++)
+		printf("%s%s.\n", i == 0 ? "\n" : "", host->items[i]);
+	if (counting && basis->memcg == MEMCG_OFF)
 		puts("\nTo have them enforced: memcg-policy set on");
-	return r;
+	return 0;
 }
 
 /* --- the verb --- */
 
+/* What the whole system lost belongs to the system's manager, and to nobody's named units. */
+static int find_host(const struct cmd *cmd, const struct unit_basis *basis,
+		     const struct unit_views *views, struct strv *ret)
+{
+	if (cmd->args->n_words > 0 || cmd->args->user || cmd->args->all_users)
+		return 0;
+	return unit_view_host(cmd->root, &views->items[0].view, basis, ret);
+}
+
 int cmd_units(const struct cmd *cmd)
 {
-	_cleanup_unit_findings_ struct unit_findings findings = {};
-	_cleanup_units_ struct units units = {};
+	_cleanup_unit_views_ struct unit_views views = {};
+	_cleanup_strv_ struct strv lost = {};
 	_cleanup_host_ struct host host = {};
 	_cleanup_diag_ struct diag diag = {};
-	struct unit_owner owner = { .user = cmd->args->user || cmd->args->all_users };
-	struct unit_counts counts;
 	struct unit_basis basis;
+	bool counting = false;
 	int r;
 
 	/* the next boot only matters where no kernel can be asked */
@@ -284,18 +333,24 @@ int cmd_units(const struct cmd *cmd)
 	if (r < 0)
 		return r;
 	basis = host_unit_basis(&host);
-	r = units_load(cmd->root, &owner, &units, &diag);
+	r = unit_views_load(cmd, &host, &views, &diag);
 	if (r >= 0)
-		r = units_judge(&units, &basis, &findings);
-	if (r >= 0 && cmd->args->n_words > 0)
-		r = select_units(cmd, &units, &findings, &diag);
+		r = find_host(cmd, &basis, &views, &lost);
+	for (size_t i = 0; i < views.n && r >= 0; i++) {
+		struct unit_view *view = &views.items[i].view;
+		struct unit_counts counts;
+
+		if (cmd->args->n_words > 0)
+			r = select_units(cmd, &view->units, &view->findings, &diag);
+		unit_findings_count(&view->findings, &counts);
+		counting |= counts.counting > 0;
+	}
 	if (r < 0)
 		return r;
-	unit_findings_count(&findings, &counts);
 	term_print_diag(cmd->term, stderr, &diag);
-	r = cmd->args->json == JSON_OFF ? print_text(cmd, &basis, &findings, &counts)
-					: print_json(cmd, &basis, &findings, &diag);
+	r = cmd->args->json == JSON_OFF ? print_text(cmd, &basis, &views, &lost, counting)
+					: print_json(cmd, &basis, &views, &lost, &diag);
 	if (r < 0)
 		return r;
-	return counts.counting > 0 ? EXIT_UNENFORCED : EXIT_OK;
+	return counting ? EXIT_UNENFORCED : EXIT_OK;
 }

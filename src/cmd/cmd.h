@@ -32,3 +32,4 @@ int cmd_status(const struct cmd *cmd);
 int cmd_undo(const struct cmd *cmd);
 int cmd_units(const struct cmd *cmd);
 int cmd_unset(const struct cmd *cmd);
+int cmd_warn(const struct cmd *cmd);

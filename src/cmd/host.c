@@ -257,7 +257,7 @@ static int count_units(struct host *host)
 	const struct unit_basis basis = host_unit_basis(host);
 	int r;
 
-	r = units_load(host->root, &(struct unit_owner){}, &units, &ignored);
+	r = units_load(host->root, &(struct unit_owner){}, NULL, &units, &ignored);
 	if (r >= 0)
 		r = units_judge(&units, &basis, &findings);
 	if (r < 0)

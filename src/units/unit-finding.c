@@ -332,9 +332,19 @@ static int judge_line(const struct judge *judge, const struct unit *unit,
 /* What systemd ships for itself is not the site's limit. */
 static bool is_systemds_own(const struct unit_finding *finding)
 {
-	return str_skip_prefix(finding->unit, "systemd-") &&
+	return finding->path && str_skip_prefix(finding->unit, "systemd-") &&
 	       (str_skip_prefix(finding->path, "/usr/lib/") ||
 		str_skip_prefix(finding->path, "/lib/"));
+}
+
+void unit_finding_count(struct unit_finding *finding)
+{
+	finding->lost = (finding->state == UNIT_UNENFORCED ||
+			 (finding->state == UNIT_IGNORED && !finding->replaced)) &&
+			(finding->enabled == UNIT_ENABLED || finding->active == 1) &&
+			!is_systemds_own(finding);
+	finding->counts = finding->lost &&
+			  (finding->kind == UNIT_LIMIT || finding->kind == UNIT_PROTECTION);
 }
 
 /* A limit that systemd reads over is no loss where another one took its place. */
@@ -344,7 +354,7 @@ static bool is_replaced(const struct unit *unit, const struct unit_line *line)
 	       (find_line(unit, "MemoryMax") || find_line(unit, "MemoryHigh"));
 }
 
-static int add_finding(struct unit_findings *findings, const struct unit_finding *finding)
+int unit_findings_add(struct unit_findings *findings, const struct unit_finding *finding)
 {
 	if (findings->n == findings->alloc) {
 		size_t alloc = findings->alloc ? findings->alloc * 2 : 64;
@@ -389,11 +399,9 @@ static int add_line(const struct judge *judge, const struct unit *unit,
 		return r;
 	finding.state = verdict.state;
 	finding.why = verdict.why;
-	finding.counts = (finding.kind == UNIT_LIMIT || finding.kind == UNIT_PROTECTION) &&
-			 finding.enabled == UNIT_ENABLED && !is_systemds_own(&finding) &&
-			 (finding.state == UNIT_UNENFORCED ||
-			  (finding.state == UNIT_IGNORED && !is_replaced(unit, line)));
-	r = add_finding(ret, &finding);
+	finding.replaced = is_replaced(unit, line);
+	unit_finding_count(&finding);
+	r = unit_findings_add(ret, &finding);
 	if (r < 0)
 		free(finding.why);
 	return r;
@@ -448,9 +456,8 @@ static int add_quadlet(const struct judge *judge, const struct unit_quadlet *qua
 			return r;
 		finding.state = verdict.state;
 		finding.why = verdict.why;
-		finding.counts =
-			finding.enabled == UNIT_ENABLED && finding.state == UNIT_UNENFORCED;
-		r = add_finding(ret, &finding);
+		unit_finding_count(&finding);
+		r = unit_findings_add(ret, &finding);
 		if (r < 0) {
 			free(finding.why);
 			return r;
@@ -480,10 +487,16 @@ static int compare_findings(const void *a, const void *b)
 	/* what is in force before what was rejected */
 	if ((x->state == UNIT_INVALID) != (y->state == UNIT_INVALID))
 		return x->state == UNIT_INVALID ? 1 : -1;
-	r = strcmp(x->path, y->path);
+	r = strcmp(x->path ?: "", y->path ?: "");
 	if (r)
 		return r;
 	return (x->line > y->line) - (x->line < y->line);
+}
+
+void unit_findings_sort(struct unit_findings *findings)
+{
+	if (findings->n > 1)
+		qsort(findings->items, findings->n, sizeof(*findings->items), compare_findings);
 }
 
 int units_judge(const struct units *units, const struct unit_basis *basis,
@@ -501,8 +514,7 @@ int units_judge(const struct units *units, const struct unit_basis *basis,
 		r = add_quadlet(&judge, &units->quadlets.items[i], &findings);
 	if (r < 0)
 		return r;
-	if (findings.n > 1)
-		qsort(findings.items, findings.n, sizeof(*findings.items), compare_findings);
+	unit_findings_sort(&findings);
 	*ret = findings;
 	findings = (struct unit_findings){};
 	return 0;

@@ -41,8 +41,10 @@ struct unit_finding {
 	unsigned line;
 	unsigned column;
 	enum unit_enabled enabled;
-	int active;  /* 1, 0, -1: not looked at */
-	bool counts; /* a limit or protection that is lost, of a unit that runs or starts */
+	int active;    /* 1, 0, -1: not looked at */
+	bool replaced; /* another setting took its place, so that nothing is lost with it */
+	bool lost;     /* not in force, of a unit that runs or starts */
+	bool counts;   /* and a limit or protection */
 };
 
 /* Initialise with {}. */
@@ -56,6 +58,13 @@ int units_judge(const struct units *units, const struct unit_basis *basis,
 		struct unit_findings *ret) _must_check_;
 void unit_findings_done(struct unit_findings *findings);
 #define _cleanup_unit_findings_ _cleanup_(unit_findings_done)
+
+/* For those who know more about a unit than its files: sets lost and counts from the rest. */
+void unit_finding_count(struct unit_finding *finding);
+/* Takes over finding->why. */
+int unit_findings_add(struct unit_findings *findings,
+		      const struct unit_finding *finding) _must_check_;
+void unit_findings_sort(struct unit_findings *findings);
 
 const char *unit_finding_state_to_string(enum unit_finding_state state) _pure_;
 

@@ -68,6 +68,8 @@ static int list_subdir(struct unit_loader *loader, size_t dir, const char *subdi
 	const char *file;
 	int r;
 
+	if (loader->dropin_dirs && !strv_contains_sorted(loader->dropin_dirs, subdir))
+		return 0;
 	r = unit_path_open_subdir(loader->path, dir, subdir, &listing.fd);
 	if (r == -ENOENT)
 		return 0;

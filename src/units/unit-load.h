@@ -100,6 +100,8 @@ struct unit_loader {
 	const struct unit_quadlets *quadlets; /* NULL: none */
 	unsigned version;		      /* systemd's, 0: unknown */
 	bool user;
+	/* the ".d" directories there are anywhere in path, sorted; NULL: not known */
+	const struct strv *dropin_dirs;
 	size_t *budget; /* directory entries and drop-ins that may still be looked at */
 	struct diag *diag;
 	struct unit_text text;

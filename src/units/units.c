@@ -337,8 +337,17 @@ static int add_quadlet_services(struct gathering *g)
 	return strv_error(&g->more);
 }
 
-int units_load(const struct root *root, const struct unit_owner *owner, struct units *ret,
-	       struct diag *diag)
+/* Names that no file of the search path knows, only the manager. */
+static int add_loaded(struct gathering *g, const struct strv *loaded)
+{
+	for (size_t i = 0; i < loaded->n; i++)
+		if (unit_scan_concerns(g->scan, loaded->items[i]))
+			strv_add(&g->more, loaded->items[i]);
+	return strv_error(&g->more);
+}
+
+int units_load(const struct root *root, const struct unit_owner *owner,
+	       const struct strv *loaded, struct units *ret, struct diag *diag)
 {
 	_cleanup_units_ struct units units = { .user = owner->user,
 					       .live = root_mode(root) == ROOT_LIVE };
@@ -360,6 +369,8 @@ int units_load(const struct root *root, const struct unit_owner *owner, struct u
 		r = unit_quadlets_load(root, owner, &budget, &units.quadlets);
 	if (r >= 0)
 		r = add_quadlet_services(&g);
+	if (r >= 0 && loaded)
+		r = add_loaded(&g, loaded);
 	/* without a memory setting anywhere nobody asks what is enabled */
 	if (r >= 0 && (scan.names.n > 0 || scan.stems.n > 0 || scan.types || g.more.n > 0))
 		r = unit_scan_wants(&scan, &path, &budget, note_wanted, &g);

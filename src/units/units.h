@@ -22,9 +22,12 @@ struct units {
 	bool incomplete;  /* more files than are looked at; diag says so */
 };
 
-/* Reads the files of a manager; what is odd about them goes to diag as warnings. */
-int units_load(const struct root *root, const struct unit_owner *owner, struct units *ret,
-	       struct diag *diag) _must_check_;
+/*
+ * Reads the files of a manager; what is odd about them goes to diag as warnings. loaded, unless
+ * NULL, are names that the manager has loaded: instances among them are in no file.
+ */
+int units_load(const struct root *root, const struct unit_owner *owner,
+	       const struct strv *loaded, struct units *ret, struct diag *diag) _must_check_;
 void units_done(struct units *units);
 #define _cleanup_units_ _cleanup_(units_done)
 

@@ -42,8 +42,9 @@ static char *findings_of(const struct tree *tree, bool user, unsigned version,
 	struct unit_counts counts;
 	char *text;
 
-	assert_int_equal(
-		units_load(tree->root, &(struct unit_owner){ .user = user }, &units, &diag), 0);
+	assert_int_equal(units_load(tree->root, &(struct unit_owner){ .user = user }, NULL,
+				    &units, &diag),
+			 0);
 	if (version > 0)
 		units.version = version;
 	assert_int_equal(units_judge(&units, basis, &findings), 0);

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "manager.h"
+
+#include "base/str.h"
+#include "base/systemd.h"
+#include "units/unit-bus.h"
+#include "units/unit-setting.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static const struct manager_unit units[] = {
+	{ "z.service", "active",
+	  "Service.MemoryMax t 1073741824\n"
+	  "Service.MemoryHigh t 18446744073709551615\n"
+	  "Service.MemoryMax2 t 7\n"
+	  "Service.MemoryZSwapWriteback b 0\n"
+	  "Service.ControlGroup s /system.slice/z.service\n"
+	  "Service.Strange x 0\n"
+	  "Unit.NeedDaemonReload b 1" },
+	{ "a\x01\x1b[31m.service", "active", "Service.MemoryMax t 1" },
+	{ "dev-sda.device", "active", "" },
+	{ "a.mount", "inactive", "Mount.MemoryLow t 4096\nMount.ControlGroup s " },
+	{ "m.slice", "active", "Slice.ControlGroup s /../../etc\nSlice.MemoryMin t 5" },
+	{ "c.scope", "deactivating", "Scope.ControlGroup s /c.scope" },
+	{ "f.service", "failed", "Service.ControlGroup s " },
+};
+
+static uint64_t value(const struct unit_bus *bus, const char *unit, const char *setting)
+{
+	uint64_t v = 12345;
+
+	(void)unit_live_value(unit_bus_find(bus, unit), unit_setting_find(setting), &v);
+	return v;
+}
+
+static void test_views(void **state _unused_)
+{
+	_cleanup_systemd_ struct systemd *systemd = NULL;
+	_cleanup_unit_bus_ struct unit_bus bus = {};
+	struct manager manager;
+
+	manager_start(&manager, MANAGER_WELL, units, ARRAY_SIZE(units));
+	assert_int_equal(systemd_open_address(manager.address, false, 5000, &systemd), 0);
+	assert_int_equal(unit_bus_list(systemd, &bus), 0);
+	assert_int_equal(bus.n, 5);
+	assert_null(unit_bus_find(&bus, "dev-sda.device"));
+	assert_null(unit_bus_find(&bus, "nothing.service"));
+	assert_true(unit_bus_find(&bus, "z.service")->active);
+	assert_true(unit_bus_find(&bus, "c.scope")->active);
+	assert_false(unit_bus_find(&bus, "a.mount")->active);
+	assert_false(unit_bus_find(&bus, "f.service")->active);
+	for (size_t i = 0; i < bus.n; i++)
+		bus.units[i].ask = UNIT_ASK_VALUES;
+	unit_bus_find(&bus, "f.service")->ask = UNIT_ASK_NOTHING;
+	unit_bus_find(&bus, "z.service")->ask = UNIT_ASK_ALL;
+	assert_int_equal(unit_bus_ask(systemd, &bus), 0);
+	manager_stop(&manager);
+
+	assert_false(unit_bus_find(&bus, "f.service")->answered);
+	assert_true(unit_bus_find(&bus, "z.service")->answered);
+	assert_true(unit_bus_find(&bus, "z.service")->need_reload);
+	assert_false(unit_bus_find(&bus, "m.slice")->need_reload);
+	assert_string_equal(unit_bus_find(&bus, "z.service")->cgroup,
+			    "/system.slice/z.service");
+	assert_null(unit_bus_find(&bus, "a.mount")->cgroup);
+	assert_null(unit_bus_find(&bus, "m.slice")->cgroup);
+	assert_true(value(&bus, "z.service", "MemoryMax") == UINT64_C(1) << 30);
+	assert_true(value(&bus, "z.service", "MemoryHigh") == UINT64_MAX);
+	assert_true(value(&bus, "z.service", "MemoryZSwapWriteback") == 0);
+	assert_true(value(&bus, "z.service", "MemoryMin") == 12345);
+	assert_true(value(&bus, "a.mount", "MemoryLow") == 4096);
+	assert_true(value(&bus, "m.slice", "MemoryMin") == 5);
+}
+
+static void test_partial(void **state _unused_)
+{
+	for (int mood = MANAGER_HANGS; mood <= MANAGER_TALKS_NONSENSE; mood++) {
+		_cleanup_systemd_ struct systemd *systemd = NULL;
+		_cleanup_unit_bus_ struct unit_bus bus = {};
+		struct manager manager;
+		size_t answered = 0;
+		int r;
+
+		manager_start(&manager, (enum manager_mood)mood, units, ARRAY_SIZE(units));
+		assert_int_equal(systemd_open_address(manager.address, false, 300, &systemd),
+				 0);
+		assert_int_equal(unit_bus_list(systemd, &bus), 0);
+		for (size_t i = 0; i < bus.n; i++)
+			bus.units[i].ask = UNIT_ASK_VALUES;
+		r = unit_bus_ask(systemd, &bus);
+		assert_true(mood > MANAGER_GOES ? r == 0 : r < 0);
+		for (size_t i = 0; i < bus.n; i++)
+			answered += bus.units[i].answered;
+		if (answered == 0 || answered == bus.n)
+			print_message("mood %d: %zu answered\n", mood, answered);
+		assert_true(answered > 0 && answered < bus.n);
+		manager_stop(&manager);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_views),
+		cmocka_unit_test(test_partial),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
