@@ -80,7 +80,7 @@ static int read_units(struct look *look)
 	units = calloc(1, sizeof(*units));
 	if (!units)
 		return -ENOMEM;
-	r = units_load(look->root, &(struct unit_owner){}, units, &ignored);
+	r = units_load(look->root, &(struct unit_owner){}, NULL, units, &ignored);
 	if (r < 0)
 		free(units);
 	else
