@@ -25,6 +25,7 @@ static int (*const verb_functions[_VERB_MAX])(const struct cmd *cmd) = {
 	[VERB_NEEDS] = cmd_needs,
 	[VERB_SET] = cmd_set,
 	[VERB_STATUS] = cmd_status,
+	[VERB_TRIAL] = cmd_trial,
 	[VERB_UNDO] = cmd_undo,
 	[VERB_UNITS] = cmd_units,
 	[VERB_UNSET] = cmd_unset,

@@ -166,6 +166,7 @@ static int armbian_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_armbian = {
 	.name = "armbian",
 	.title = "Armbian's boot script",
+	.fixtures_only = true,
 	.probe = armbian_probe,
 	.read = armbian_read,
 	.plan = armbian_plan,

@@ -145,6 +145,7 @@ static int sdbootutil_take_back(const struct boot *boot _unused_, const char *pa
 const struct boot_backend boot_sdbootutil = {
 	.name = "sdbootutil",
 	.title = "openSUSE's sdbootutil",
+	.fixtures_only = true,
 	.probe = sdbootutil_probe,
 	.read = sdbootutil_read,
 	.plan = sdbootutil_plan,
@@ -257,6 +258,7 @@ static int transactional_take_back(const struct boot *boot _unused_, const char 
 const struct boot_backend boot_transactional = {
 	.name = "transactional",
 	.title = "GRUB of a transactional system",
+	.fixtures_only = true,
 	.probe = transactional_probe,
 	.read = transactional_read,
 	.plan = transactional_plan,

@@ -77,8 +77,10 @@ struct boot_words {
 };
 
 struct boot_backend {
-	const char *name;  /* Backend=, JSON */
-	const char *title; /* for people, without an article */
+	const char *name;   /* Backend=, JSON */
+	const char *title;  /* for people, without an article */
+	bool fixtures_only; /* no machine with it was booted for our tests: said after a write
+			     */
 
 	/* Whether this loader is in charge: 1, 0, or a negative errno (said in diag). */
 	int (*probe)(const struct root *root, struct diag *diag);

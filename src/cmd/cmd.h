@@ -29,6 +29,7 @@ int cmd_history(const struct cmd *cmd);
 int cmd_needs(const struct cmd *cmd);
 int cmd_set(const struct cmd *cmd);
 int cmd_status(const struct cmd *cmd);
+int cmd_trial(const struct cmd *cmd);
 int cmd_undo(const struct cmd *cmd);
 int cmd_units(const struct cmd *cmd);
 int cmd_unset(const struct cmd *cmd);

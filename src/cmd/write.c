@@ -179,13 +179,18 @@ static void print_outcome(const struct write *w, const struct changeset *cs, int
 	default:
 		break;
 	}
-	if (cs->refresh == REFRESH_RUN && cs->want != BOOT_WANT_NOTHING) {
+	if (cs->refresh == REFRESH_RUN && cs->want != BOOT_WANT_NOTHING &&
+	    w->host.state.entries_known) {
 		printf("every boot entry of this system has memcg %s now\n",
 		       boot_want_to_string(cs->want));
 		if (foreign > 0)
 			printf("%zu other %s not ours and left alone (memcg-policy entries)\n",
 			       foreign, foreign == 1 ? "entry is" : "entries are");
 	}
+	if (cs->backend && w->host.boot.backend && w->host.boot.backend->fixtures_only)
+		printf("%s: tested on fixtures only, so look after the reboot: memcg-policy "
+		       "check\n",
+		       w->host.boot.backend->title);
 	if (reboot_required(w, cs))
 		puts("reboot to finish");
 	if (!streq(w->verb, "undo"))

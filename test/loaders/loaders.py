@@ -224,6 +224,48 @@ def kill(files, before):
     return len(places)
 
 
+def judged_by_bootctl(root):
+    """systemd's own reader of the entries, where it can be run (it wants a file system)."""
+    esp = next((d for d in ("boot/efi", "boot", "efi") if (root / d / "loader/entries").is_dir()),
+               None)
+    if not esp or not shutil.which("bootctl") or os.geteuid() != 0:
+        return None
+    result = subprocess.run(
+        ["unshare", "-m", "sh", "-c", "mount -t tmpfs t /mnt && cp -r \"$1\"/. /mnt && "
+         "SYSTEMD_RELAX_ESP_CHECKS=1 bootctl --esp-path=/mnt list --json=short", "sh",
+         str(root / esp)], capture_output=True, text=True, env=ENV, check=False)
+    if result.returncode != 0 or not result.stdout.strip():
+        return None
+    entries = json.loads(result.stdout)
+    return entries if isinstance(entries, list) else [entries]
+
+
+def judges(root, backend):
+    """What others read out of the files that "set off" left."""
+    said = []
+    run_ok(root, "set", "off")
+    ours = json.loads(run_ok(root, "entries", "--json").stdout)["entries"]
+    if backend == "systemd-boot":
+        entries = judged_by_bootctl(root)
+        if entries is None:
+            return "SKIP bootctl: cannot be run here"
+        for mine in (e for e in ours if e["ours"]):
+            theirs = [e for e in entries if mine["source"].endswith(e["path"].split("/")[-1])]
+            check(len(theirs) == 1, f"bootctl does not list {mine['id']}")
+            check("cgroup_disable=memory" in theirs[0]["options"].split(),
+                  f"bootctl reads {theirs[0]['options']}")
+        said.append("bootctl agrees")
+    block = root / "boot/grub2/grubenv"
+    if block.exists() and shutil.which("grub-editenv"):
+        listed = subprocess.run(["grub-editenv", block, "list"], capture_output=True, text=True,
+                                check=True).stdout
+        check(re.search("^kernelopts=.* cgroup_disable=memory$", listed, re.M),
+              f"grub-editenv reads {listed}")
+        check(block.stat().st_size == 1024, "grubenv has another size")
+        said.append("grub-editenv agrees")
+    return ", ".join(said)
+
+
 def with_root(files, body, *args):
     with tempfile.TemporaryDirectory() as name:
         root = pathlib.Path(name)
@@ -238,9 +280,10 @@ def one(name):
         return ""
     with_root(files, lambda root, before: steps(root, backend, before))
     with_root(files, lambda root, before: changed_since(root, files, before))
+    note = with_root(files, lambda root, before: judges(root, backend))
     if not shutil.which("strace"):
         return "SKIP kill: strace is not installed"
-    return f"{kill(files, with_root(files, lambda root, before: before))} kills"
+    return f"{note} {kill(files, with_root(files, lambda root, before: before))} kills".strip()
 
 
 def cmdline_cases():
