@@ -236,8 +236,13 @@ def judged_by_bootctl(root):
          str(root / esp)], capture_output=True, text=True, env=ENV, check=False)
     if result.returncode != 0 or not result.stdout.strip():
         return None
-    entries = json.loads(result.stdout)
-    return entries if isinstance(entries, list) else [entries]
+    # an array since 254, one value after the other before
+    text, entries, decoder = result.stdout.strip(), [], json.JSONDecoder()
+    while text:
+        value, end = decoder.raw_decode(text)
+        entries += value if isinstance(value, list) else [value]
+        text = text[end:].strip()
+    return entries
 
 
 def judges(root, backend):
