@@ -459,7 +459,7 @@ static int check_regular(const struct stat *st)
 {
 	if (S_ISREG(st->st_mode))
 		return 0;
-	return S_ISDIR(st->st_mode) ? -EISDIR : -ENOTSUP;
+	return S_ISDIR(st->st_mode) ? -EISDIR : -EBADFD;
 }
 
 /* Without /proc the file is opened by its name in its own directory. */

@@ -58,7 +58,7 @@ int root_open_path_nofollow(const struct root *root, const char *path,
 
 /*
  * Opens a regular file for reading: O_PATH first, then re-opened through that descriptor, so no
- * device, FIFO or socket is ever opened. -ENOTSUP when it is something else (-EISDIR for a
+ * device, FIFO or socket is ever opened. -EBADFD when it is something else (-EISDIR for a
  * directory). ret_st may be NULL.
  */
 int root_open_file(const struct root *root, const char *path, int *ret_fd,

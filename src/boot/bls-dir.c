@@ -72,9 +72,9 @@ static int read_file(const struct boot *boot, const struct bls_source *source, c
 	if (r < 0) {
 		if (r != -ENOMEM && r != -EISDIR && r != -ENOENT)
 			warn(diag, path, 0,
-			     r == -EFBIG     ? "is too large for a boot entry"
-			     : r == -ENOTSUP ? "is no regular file"
-					     : strerror(-r));
+			     r == -EFBIG    ? "is too large for a boot entry"
+			     : r == -EBADFD ? "is no regular file"
+					    : strerror(-r));
 		return r == -ENOMEM ? r : 0;
 	}
 	found = add_found(founds);

@@ -90,7 +90,7 @@ static const char *read_error(int r)
 	switch (r) {
 	case -EFBIG:
 		return "is too large for what it should be";
-	case -ENOTSUP:
+	case -EBADFD:
 		return "is no regular file";
 	case -EISDIR:
 		return "is a directory";

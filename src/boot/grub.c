@@ -147,10 +147,10 @@ static int add_defaults(const struct root *root, const char *path, struct shell_
 	if (r < 0) {
 		if (r != -ENOMEM)
 			diag_error(diag, &(struct diag_where){ .path = path }, "%s",
-				   r == -EFBIG	   ? "is too large for what it should be"
-				   : r == -ENOTSUP ? "is no regular file"
-				   : r == -EACCES  ? "cannot be read; run this as root"
-						   : strerror(-r));
+				   r == -EFBIG	  ? "is too large for what it should be"
+				   : r == -EBADFD ? "is no regular file"
+				   : r == -EACCES ? "cannot be read; run this as root"
+						  : strerror(-r));
 		return r;
 	}
 	return shell_script_add(script, path, text, size, diag);

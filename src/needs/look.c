@@ -55,9 +55,9 @@ void look_failed(struct look *p, const char *path, int error, const char *why)
 static void failed_errno(struct look *p, const char *path, int r)
 {
 	look_failed(p, path, r,
-		    r == -EFBIG	    ? "too large, or too many entries"
-		    : r == -ENOTSUP ? "not a regular file"
-				    : strerror(-r));
+		    r == -EFBIG	   ? "too large, or too many entries"
+		    : r == -EBADFD ? "not a regular file"
+				   : strerror(-r));
 }
 
 /* False when the time is over. */

@@ -135,9 +135,9 @@ int conf_read(const struct root *root, const char *path, enum diag_level level, 
 		*ret_size = 0;
 		return 0;
 	}
-	why = r == -EFBIG     ? "larger than 64 KiB"
-	      : r == -ENOTSUP ? "not a regular file"
-			      : strerror(-r);
+	why = r == -EFBIG    ? "larger than 64 KiB"
+	      : r == -EBADFD ? "not a regular file"
+			     : strerror(-r);
 	diag_add(diag, level, &where, "cannot be read: %s", why);
 	return r;
 }

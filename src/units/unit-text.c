@@ -70,7 +70,7 @@ int unit_text_read(struct unit_text *text, const struct root *root, int dir_fd,
 		if (is_null_link(dir_fd, name))
 			return -ENODATA;
 		r = root_open_file_at(root, dir_fd, dir_path, name, &fd, NULL);
-		if (r == -ENOTSUP)
+		if (r == -EBADFD)
 			return -ENODATA;
 		if (r < 0)
 			return r;
