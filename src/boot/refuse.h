@@ -21,6 +21,9 @@ struct refuse_input {
 	const struct changeset *changes;
 };
 
+/* Disk keys sealed to TPM registers: refuse-tpm.c. 0 or -ENOMEM, reasons as errors in diag. */
+int refuse_tpm(const struct refuse_input *input, struct diag *diag) _must_check_;
+
 /*
  * 0, or -EPERM with every reason as an error in diag. With force the reasons are warnings and
  * the answer is 0.

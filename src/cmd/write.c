@@ -7,6 +7,7 @@
 #include "boot/diff.h"
 #include "boot/refuse.h"
 #include "cmd/cmd.h"
+#include "needs/needs.h"
 #include "ui/output.h"
 
 #include <stdio.h>
@@ -69,6 +70,13 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 	r = w->plan(w, cs, diag);
 	if (r < 0 || changeset_is_empty(cs))
 		return r;
+	/* who would be hurt by an "off" that is ordered, not decided */
+	if (cs->want == BOOT_WANT_OFF && !w->host.needs_known) {
+		r = needs_find(w->cmd->root, &w->host.needs, diag);
+		if (r < 0)
+			return r;
+		w->host.needs_known = true;
+	}
 	input = (struct refuse_input){
 		.root = w->cmd->root,
 		.running = &w->host.facts.running,
