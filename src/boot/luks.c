@@ -8,10 +8,10 @@
 
 #include <libcryptsetup.h>
 
-#define SYMBOLS(_)                                                            \
-	_(crypt_init)                                                         \
-	_(crypt_load) _(crypt_free) _(crypt_get_type) _(crypt_token_json_get) \
-		_(crypt_set_log_callback)
+#define SYMBOLS(_)    \
+	_(crypt_init) \
+	_(crypt_load) \
+	_(crypt_free) _(crypt_get_type) _(crypt_token_json_get) _(crypt_set_log_callback)
 DLOPEN_LIBRARY(libcryptsetup, "libcryptsetup.so.12", "cryptsetup", "LUKS2 tokens", SYMBOLS);
 
 /* as many as a header may hold (lib/luks2/luks2.h) */
