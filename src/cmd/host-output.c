@@ -80,11 +80,25 @@ static struct json *policy_to_json(const struct policy *policy)
 	return object;
 }
 
-static struct json *decision_to_json(const struct decision *decision)
+/* On because the policy itself says so, or because something in use does not work without. */
+static bool is_required(const struct host *host)
 {
+	bool required = host->policy.memcg.value == POLICY_ON;
+
+	for (size_t i = 0; i < host->needs.n; i++)
+		required |= host->needs.items[i].in_use == NEED_YES &&
+			    host->needs.items[i].level == NEED_REQUIRED;
+	return required && host->decision.memcg == DECISION_ON;
+}
+
+static struct json *decision_to_json(const struct host *host)
+{
+	const struct decision *decision = &host->decision;
 	struct json *object = json_new_object(), *reasons = json_new_array();
 
+	/* the dracut module reads these two, in this order */
 	json_add_string(object, "memcg", decision_to_string(decision->memcg));
+	json_add_bool(object, "required", is_required(host));
 	for (size_t i = 0; i < decision->n_reasons; i++)
 		json_append(reasons,
 			    place_to_json(decision->reasons[i].text, decision->reasons[i].path,
@@ -177,7 +191,7 @@ struct json *host_to_json(const struct cmd *cmd, const struct host *host,
 	json_add(top, "running", running_to_json(&host->facts.running));
 	json_add(top, "kernels", kernels_to_json(&host->facts.kernels));
 	json_add(top, "policy", policy_to_json(&host->policy));
-	json_add(top, "decision", decision_to_json(&host->decision));
+	json_add(top, "decision", decision_to_json(host));
 	json_add(top, "boot", boot_to_json(host));
 	json_add(top, "needs", needs_to_json(&host->needs));
 	if (host->units_known)
