@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from roots import ROOTS  # noqa: E402
+from roots import PI, PI_TREE, ROOTS, TREES, pi  # noqa: E402
 
 PROGRAM = os.environ.get("MEMCG_POLICY", "memcg-policy")
 CASES = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES", "../shared/cases"))
@@ -312,6 +312,30 @@ def cmdline_cases():
     return done
 
 
+def device_trees():
+    """On needs the word behind the tree's, and a kernel that honours it."""
+    for name, (kernel, code) in TREES.items():
+        files = {**pi("/boot/firmware", PI + "\n"), "/boot/firmware/bcm2712-rpi-5-b.dtb": PI_TREE}
+        if kernel:
+            files["/boot/firmware/kernel8.img"] = kernel
+
+        def body(root, before):
+            entries = json.loads(run_ok(root, "entries", "--json").stdout)["entries"]
+            check([e["request"] for e in entries] == ["off"], f"{name}: the tree is not read")
+            result = run(root, "set", "on")
+            check(result.returncode == code, f"{name}: set on: exit status {result.returncode}")
+            line = (root / "boot/firmware/cmdline.txt").read_text()
+            check(line == PI + ("" if code else " cgroup_enable=memory") + "\n",
+                  f"{name}: {line}")
+            if not code:
+                wanted_entries(root, "on")
+            run_ok(root, "unset")
+            compare(before, snapshot(root), f"{name}: unset")
+        with_root(files, body)
+        print(f"ok device tree, {name}")
+    return len(TREES)
+
+
 def main():
     names = sys.argv[1:] or list(ROOTS)
     passed, failed, skipped = 0, 0, 0
@@ -327,6 +351,7 @@ def main():
         print(f"ok {name} {note}")
     if not sys.argv[1:]:
         try:
+            passed += device_trees()
             for name, note in cmdline_cases():
                 print(note or f"ok {name}")
                 passed += not note

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT-0
 """Roots as the releases of distributions have them: what matters to a boot loader, no more."""
 
+import struct
+
 MID = "0123456789abcdef0123456789abcdef"
 ARGS = "root=UUID=6d1c5a54-77b3-4e2e-8e05-0f2a4f8a1c11 ro rhgb quiet"
 MKCONFIG = "#!/bin/sh\nset -e\n# --no-grubenv-update\n. /etc/default/grub\n"
@@ -52,6 +54,31 @@ def pi(directory, cmdline, config="[all]\narm_64bit=1\n"):
 
 PI = ("console=serial0,115200 console=tty1 root=PARTUUID=4e639091-02 rootfstype=ext4 "
       "fsck.repair=yes rootwait")
+
+def tree(bootargs):
+    """A flattened device tree with nothing but chosen/bootargs."""
+    data = bootargs.encode() + b"\0"
+    nodes = (struct.pack(">I4sI8s", 1, b"", 1, b"chosen")
+             + struct.pack(">III", 3, len(data), 0) + data + bytes(-len(data) % 4)
+             + struct.pack(">III", 2, 2, 9))
+    names = b"bootargs\0"
+    return struct.pack(">10I", 0xd00dfeed, 40 + len(nodes) + len(names), 40, 40 + len(nodes), 40,
+                       17, 16, 0, len(names), len(nodes)) + nodes + names
+
+
+def image(*parameters):
+    """What tells a kernel apart: the names of the parameters that it has handlers for."""
+    return (b"MZ" + bytes(54) + b"ARMd" + bytes(4096)
+            + b"".join(b"\0" + p.encode() + b"=\0" for p in parameters) + bytes(100))
+
+
+PI_TREE = tree("coherent_pool=1M cgroup_disable=memory numa_policy=interleave")
+# a device tree that switches memcg off: (kernel or None, exit status of "set on")
+TREES = {
+    "honours": (image("cgroup_disable", "cgroup_enable"), 0),
+    "mainline": (image("cgroup_disable"), 5),
+    "unknown": (None, 0),
+}
 
 # name: (backend, files); a third item is the exit status of "set off" where it is not 0
 ROOTS = {
