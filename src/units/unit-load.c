@@ -109,7 +109,9 @@ static int find_dropins(struct unit_loader *loader, const struct unit *unit,
 		size_t first = dropins->subdirs.n;
 
 		unit_name_dropin_stems(name, &stems);
-		for (size_t k = 0; k < stems.n; k++)
+		/* all but the first are shared with other units */
+		for (size_t k = 0; k < (loader->has_shared ? stems.n : MIN(stems.n, (size_t)1));
+		     k++)
 			strv_addf(&dropins->subdirs, "%s.d", stems.items[k]);
 		if (strv_error(&stems) < 0 || strv_error(&dropins->subdirs) < 0)
 			return -ENOMEM;
@@ -125,7 +127,8 @@ static int find_dropins(struct unit_loader *loader, const struct unit *unit,
 	strv_addf(&dropins->subdirs, "%s.d", type);
 	if (strv_error(&dropins->subdirs) < 0)
 		return -ENOMEM;
-	for (size_t dir = 0; dir < loader->path->n; dir++) {
+	for (size_t dir = 0; loader->has_types & (1U << unit->type) && dir < loader->path->n;
+	     dir++) {
 		int r = list_subdir(loader, dir, dropins->subdirs.items[dropins->subdirs.n - 1],
 				    dropins);
 

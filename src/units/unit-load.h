@@ -97,6 +97,8 @@ struct unit_loader {
 	const struct root *root;
 	const struct unit_path *path;
 	const struct unit_aliases *aliases;
+	bool has_shared;    /* some drop-ins are those of a prefix or template */
+	unsigned has_types; /* 1 << enum unit_type: or of a whole type */
 	const struct unit_quadlets *quadlets; /* NULL: none */
 	unsigned version;		      /* systemd's, 0: unknown */
 	bool user;

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/vfs.h>
 
 /* how many aliases systemd follows (FOLLOW_MAX) */
 #define MAX_ALIASES 8
@@ -114,6 +115,28 @@ fail:
 	return r;
 }
 
+/* File systems in user space and of virtual machines may cut a read where they like. */
+static bool has_whole_reads(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case 0xef53:	 /* ext2 to ext4 */
+	case 0x58465342: /* XFS */
+	case 0x9123683e: /* btrfs */
+	case 0xf2f52010: /* F2FS */
+	case 0x01021994: /* tmpfs */
+	case 0x794c7630: /* overlay */
+	case 0x73717368: /* squashfs */
+	case 0xe0f5e1e2: /* EROFS */
+		return true;
+	default:
+		return false;
+	}
+}
+
 int unit_path_open_list(const struct root *root, const char *const *dirs, size_t n,
 			struct unit_path *ret)
 {
@@ -135,6 +158,9 @@ int unit_path_open_list(const struct root *root, const char *const *dirs, size_t
 	}
 	if (r < 0)
 		return r;
+	path.whole_reads = true;
+	for (size_t i = 0; i < path.n; i++)
+		path.whole_reads = path.whole_reads && has_whole_reads(path.dirs[i].fd);
 	*ret = path;
 	path = (struct unit_path){};
 	return 0;

@@ -27,7 +27,8 @@ struct unit_path {
 	const struct root *root;
 	struct unit_dir *dirs;
 	size_t n;
-	char **spelt; /* the whole list, also of what does not exist */
+	bool whole_reads; /* all on file systems where only a file's end makes a read short */
+	char **spelt;	  /* the whole list, also of what does not exist */
 	size_t n_spelt;
 	/* units that generators make stand before dirs[generated] */
 	size_t generated;

@@ -218,10 +218,16 @@ static int scan_dropins(struct scanner *scanner, size_t dir, const char *subdir,
 		.budget = scanner->budget,
 	};
 	_cleanup_free_ char *path = NULL;
+	enum unit_form form;
 	unsigned char type;
 	const char *file;
 	int r;
 
+	form = unit_name_form(stem, NULL);
+	if (form == UNIT_FORM_INVALID)
+		scanner->scan->has_types |= 1U << unit_type_from_string(stem);
+	else if (is_shared_stem(stem, form))
+		scanner->scan->has_shared = true;
 	r = unit_path_open_subdir(scanner->path, dir, subdir, &listing.fd);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return r;
@@ -360,6 +366,7 @@ int unit_scan(const struct root *root, const struct unit_path *path, size_t *bud
 		.path = path,
 		.budget = budget,
 		.scan = &scan,
+		.text = { .whole_reads = path->whole_reads },
 		.listing = listings,
 		.dropin_listing = listings + UNIT_LISTING_SIZE,
 	};

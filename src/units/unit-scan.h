@@ -37,7 +37,9 @@ struct unit_subdirs {
 struct unit_scan {
 	struct strv names;	 /* sorted, each once */
 	struct unit_stems stems; /* sorted by name, each once */
-	unsigned types;		 /* 1 << enum unit_type: the whole type has such a drop-in */
+	bool has_shared;	 /* there are such directories at all, also without a setting */
+	unsigned has_types;
+	unsigned types; /* 1 << enum unit_type: the whole type has such a drop-in */
 	struct unit_aliases aliases; /* sorted by target */
 	struct unit_subdirs wants;   /* sorted by name, then by priority */
 	/* timers, paths and sockets that start something else than the service of their own

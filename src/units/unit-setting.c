@@ -72,6 +72,9 @@ const char *unit_setting_kind_to_string(enum unit_setting_kind kind)
 
 const struct unit_setting *unit_setting_find(const char *name)
 {
+	/* nearly every key of a unit file ends here */
+	if (*name == '\0' || !strchr("MSDOAC", *name))
+		return NULL;
 	for (size_t i = 0; i < unit_n_settings; i++)
 		if (streq(name, unit_settings[i].name))
 			return &unit_settings[i];
@@ -295,15 +298,48 @@ int unit_setting_parse(const struct unit_setting *setting, enum unit_type type,
 	return r;
 }
 
-bool unit_setting_may_occur(const char *text, size_t size)
+static bool starts_setting(const char *line, size_t size)
 {
 	static const char *const words[] = {
-		"Memory", "OOM", "Delegate", "DisableControllers", "ControlGroupController",
+		"Memory",
+		"ManagedOOM",
+		"OOMPolicy",
 		"Slice",
+		"StartupMemory",
+		"DefaultMemory",
+		"Delegate",
+		"DisableControllers",
+		"DefaultStartupMemory",
+		"ConditionControlGroupController",
+		"AssertControlGroupController",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (memmem(text, size, words[i], strlen(words[i])))
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		size_t n = strlen(words[i]);
+
+		if (words[i][0] == *line && n <= size && memcmp(line, words[i], n) == 0)
 			return true;
+	}
+	return false;
+}
+
+bool unit_setting_may_occur(const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	/* odd line ends are for the parser */
+	if (memchr(text, '\r', size) || memchr(text, '\0', size))
+		return true;
+	for (const char *line = text, *next; line < end; line = next) {
+		const char *eol = memchr(line, '\n', (size_t)(end - line));
+
+		next = eol ? eol + 1 : end;
+		while (line < next && (*line == ' ' || *line == '\t'))
+			line++;
+		/* a byte order mark may stand before any line */
+		if (line < next && ((unsigned char)*line == 0xef ||
+				    starts_setting(line, (size_t)(next - line))))
+			return true;
+	}
 	return false;
 }

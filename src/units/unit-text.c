@@ -14,7 +14,7 @@
 /* enough to see that a line is too long where a file of the permitted size ends in one */
 enum { BUFFER_SIZE = ROOT_MAX_UNIT + INI_LINE_MAX };
 
-static int read_all(int fd, struct unit_text *text)
+static int read_all(int fd, struct unit_text *text, bool whole)
 {
 	text->size = 0;
 	text->cut = false;
@@ -26,7 +26,7 @@ static int read_all(int fd, struct unit_text *text)
 		if (n < 0)
 			return -errno;
 		text->size += (size_t)n;
-		if (n == 0)
+		if (n == 0 || (whole && text->size < BUFFER_SIZE))
 			break;
 		if (text->size == BUFFER_SIZE) {
 			text->cut = true;
@@ -48,6 +48,7 @@ static bool is_null_link(int dir_fd, const char *name)
 int unit_text_read(struct unit_text *text, const struct root *root, int dir_fd,
 		   const char *dir_path, const char *name, bool regular)
 {
+	bool whole = text->whole_reads;
 	_cleanup_fd_ int fd = -EBADF;
 	int r;
 
@@ -74,8 +75,9 @@ int unit_text_read(struct unit_text *text, const struct root *root, int dir_fd,
 			return -ENODATA;
 		if (r < 0)
 			return r;
+		whole = false;
 	}
-	return read_all(fd, text);
+	return read_all(fd, text, whole);
 }
 
 void unit_text_done(struct unit_text *text)

@@ -11,7 +11,8 @@ struct root;
 struct unit_text {
 	char *data;
 	size_t size;
-	bool cut; /* the file goes on: it has more than unit files are read for */
+	bool cut;	  /* the file goes on: it has more than unit files are read for */
+	bool whole_reads; /* set by the owner: a short read of a regular file is its end */
 };
 
 /*

@@ -128,7 +128,7 @@ class Cases:
             value, kind = self.boolean()
         elif r < 0.85:
             key = "Delegate"
-            value, kind = rng.choice([
+            value, kind = self.turn(*[
                 ("memory pids", "delegate list"), ("cpu", "delegate list"),
                 ('"memory" cpu', "delegate list"), ("memory\\ cpu", "delegate list"),
                 ("yes", "delegate boolean"), ("no", "delegate boolean"), ("", "delegate reset"),
@@ -136,26 +136,26 @@ class Cases:
             ])
         elif r < 0.90:
             key = "DisableControllers"
-            value, kind = rng.choice([
+            value, kind = self.turn(*[
                 ("memory", "disable list"), ("cpu memory", "disable list"), ("cpu", "disable list"),
                 ("", "disable reset"), ("nonsense", "disable nonsense"), ('"memory"', "disable quoted"),
             ])
         elif r < 0.93:
             key = rng.choice(["ManagedOOMSwap", "ManagedOOMMemoryPressure"])
-            value, kind = rng.choice([("kill", "oom mode"), ("auto", "oom mode"), ("", "oom mode reset"),
+            value, kind = self.turn(*[("kill", "oom mode"), ("auto", "oom mode"), ("", "oom mode reset"),
                                       ("Kill", "bad oom mode")])
         elif r < 0.95:
             key = "ManagedOOMMemoryPressureLimit"
-            value, kind = rng.choice([("50%", "oom share"), ("12.5%", "oom share"), ("", "oom share reset"),
+            value, kind = self.turn(*[("50%", "oom share"), ("12.5%", "oom share"), ("", "oom share reset"),
                                       ("5", "bad oom share"), ("0%", "oom share")])
         elif r < 0.97:
             key = "ManagedOOMPreference"
-            value, kind = rng.choice([("avoid", "oom preference"), ("omit", "oom preference"),
+            value, kind = self.turn(*[("avoid", "oom preference"), ("omit", "oom preference"),
                                       ("none", "oom preference"), ("", "bad oom preference"),
                                       ("Omit", "bad oom preference")])
         else:
             key = "OOMPolicy"
-            value, kind = rng.choice([("stop", "oom policy"), ("kill", "oom policy"),
+            value, kind = self.turn(*[("stop", "oom policy"), ("kill", "oom policy"),
                                       ("continue", "oom policy"), ("", "bad oom policy"), ("halt", "bad oom policy")])
         self.rule("value: " + kind)
         return key, value
@@ -776,7 +776,7 @@ def main():
     p.add_argument("--systemd", default="/lib/systemd/systemd")
     p.add_argument("--root")
     p.add_argument("--seed", type=int, default=int(os.environ.get("MEMCG_POLICY_SEED") or random.SystemRandom().randrange(1 << 32)))
-    p.add_argument("--cases", type=int, default=2400)
+    p.add_argument("--cases", type=int, default=2600)
     p.add_argument("--keep")
     p.add_argument("--show", type=int, default=10)
     p.add_argument("--quiet", action="store_true")
