@@ -110,7 +110,7 @@ static int find_dropins(struct unit_loader *loader, const struct unit *unit,
 
 		unit_name_dropin_stems(name, &stems);
 		/* all but the first are shared with other units */
-		for (size_t k = 0; k < (loader->has_shared ? stems.n : MIN(stems.n, (size_t)1));
+		for (size_t k = 0; k < (loader->no_shared ? MIN(stems.n, (size_t)1) : stems.n);
 		     k++)
 			strv_addf(&dropins->subdirs, "%s.d", stems.items[k]);
 		if (strv_error(&stems) < 0 || strv_error(&dropins->subdirs) < 0)
@@ -127,7 +127,7 @@ static int find_dropins(struct unit_loader *loader, const struct unit *unit,
 	strv_addf(&dropins->subdirs, "%s.d", type);
 	if (strv_error(&dropins->subdirs) < 0)
 		return -ENOMEM;
-	for (size_t dir = 0; loader->has_types & (1U << unit->type) && dir < loader->path->n;
+	for (size_t dir = 0; !(loader->no_types & (1U << unit->type)) && dir < loader->path->n;
 	     dir++) {
 		int r = list_subdir(loader, dir, dropins->subdirs.items[dropins->subdirs.n - 1],
 				    dropins);

@@ -97,8 +97,10 @@ struct unit_loader {
 	const struct root *root;
 	const struct unit_path *path;
 	const struct unit_aliases *aliases;
-	bool has_shared;    /* some drop-ins are those of a prefix or template */
-	unsigned has_types; /* 1 << enum unit_type: or of a whole type */
+	/* what a scan found nothing of, so that it need not be looked for: drop-ins of a prefix
+	 * or template, and by 1 << enum unit_type of a whole type */
+	bool no_shared;
+	unsigned no_types;
 	const struct unit_quadlets *quadlets; /* NULL: none */
 	unsigned version;		      /* systemd's, 0: unknown */
 	bool user;

@@ -313,8 +313,6 @@ static int look_at_delegation(const struct root *root, struct units *units)
 	loader->root = root;
 	loader->path = &path;
 	loader->version = units->version;
-	loader->has_shared = true;
-	loader->has_types = 1U << UNIT_SERVICE;
 	loader->budget = &budget;
 	loader->diag = &ignored;
 	r = unit_load(loader, "user@0.service", &unit);
@@ -383,8 +381,8 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 		loader->path = &path;
 		loader->text.whole_reads = path.whole_reads;
 		loader->aliases = &scan.aliases;
-		loader->has_shared = scan.has_shared;
-		loader->has_types = scan.has_types;
+		loader->no_shared = !scan.has_shared;
+		loader->no_types = ~scan.has_types;
 		loader->quadlets = &units.quadlets;
 		loader->version = units.version;
 		loader->user = owner->user;

@@ -95,8 +95,8 @@ int main(int argc, char **argv)
 	loader.root = root;
 	loader.path = &path;
 	loader.aliases = &scan.aliases;
-	loader.has_shared = scan.has_shared;
-	loader.has_types = scan.has_types;
+	loader.no_shared = !scan.has_shared;
+	loader.no_types = ~scan.has_types;
 	loader.user = user;
 	loader.budget = &budget;
 	loader.diag = &diag;
