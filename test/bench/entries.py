@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Changing 1, 5 and 50 BLS entries, against the floor: temporary, fsync, rename of the same files.
 
-usage: entries.py PROGRAM [ROUNDS]       target: at most twice the floor at 50 entries
+usage: entries.py BUILD_DIR [ROUNDS]       target: at most twice the floor at 50 entries
 """
 
 import os
@@ -61,7 +61,7 @@ def ours(root, program):
 
 
 def main():
-    program = os.path.abspath(sys.argv[1])
+    program = os.path.join(os.path.abspath(sys.argv[1]), "memcg-policy")
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 9
     for n in (1, 5, 50):
         taken = {"floor": [], "ours": []}
