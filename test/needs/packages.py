@@ -94,8 +94,10 @@ def role(root):
     conf.parent.mkdir(parents=True, exist_ok=True)
     conf.write_text("[Policy]\nRole=auto\nMemcg=\n")
     run = subprocess.run([program, "explain", f"--root={root}", "--json"], capture_output=True,
-                         text=True, check=True)
+                         text=True, check=False)
     shutil.rmtree(root + "/etc/memcg-policy")
+    if run.returncode != 0:
+        return f"unknown: {run.stderr}"
     return json.loads(run.stdout)["policy"]["role"]
 
 
