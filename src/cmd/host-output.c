@@ -264,7 +264,8 @@ static void print_running(const struct cmd *cmd, const struct running *running)
 		print_safe(running->release);
 		if (running->hierarchy > HIERARCHY_UNKNOWN)
 			printf(", cgroup %s", hierarchy_to_string(running->hierarchy));
-		if (running->container && !streq(running->container, "none"))
+		if (running->container && !streq(running->container, "none") &&
+		    !streq(running->container, "unknown"))
 			printf(", in a container (%s)", running->container);
 	}
 	putchar('\n');
