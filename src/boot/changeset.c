@@ -327,9 +327,10 @@ static int recover(const struct changeset_task *task, struct diag *diag)
 				    record.verb);
 		return record_is_pending(task->root) ? -EIO : 0;
 	}
-	r = record.changes.refresh == REFRESH_RUN
-		    ? task->finish(task->userdata, &record.changes, diag)
-		    : 0;
+	/* again: of the edits nothing is left to do, but empty directories may be */
+	r = apply(task->root, &record.changes, diag);
+	if (r >= 0 && record.changes.refresh == REFRESH_RUN)
+		r = task->finish(task->userdata, &record.changes, diag);
 	if (r < 0)
 		return roll_back(task->root, &record.changes, &record.made, r, diag);
 	r = record_commit(task->root);
@@ -350,7 +351,6 @@ static int run_locked(const struct changeset_task *task, struct changeset *cs,
 	r = missing_dirs(cs, task->root, &made);
 	if (r < 0)
 		return r;
-	IGNORE(atomic_clean(task->root, RECORD_PENDING)); /* tidiness */
 	r = record_begin(task->root, cs, task->verb, &made);
 	if (r < 0) {
 		report_write(diag, DIAG_ERROR, RECORD_PENDING, r);
@@ -394,8 +394,10 @@ int changeset_run(const struct changeset_task *task, struct changeset *ret_plan,
 		changeset_done(ret_plan); /* what counts is the plan made under the lock */
 	}
 	r = record_lock(task->root, &lock, diag);
-	if (r >= 0)
+	if (r >= 0) {
+		IGNORE(atomic_clean(task->root, RECORD_PENDING)); /* tidiness */
 		r = recover(task, diag);
+	}
 	if (r >= 0)
 		r = task->plan(task->userdata, ret_plan, diag);
 	if (r < 0)
