@@ -4,11 +4,20 @@
 #include "base/diag.h"
 #include "base/root.h"
 #include "base/str.h"
+#include "boot/limits.h"
+#include "boot/record.h"
 #include "facts/kernels.h"
 #include "facts/running.h"
 #include "policy/need.h"
 
+#include <linux/magic.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+enum { MAX_LISTED = 5 };
+
+#define ADDED_WORD " cgroup_disable=memory"
 
 static int check_container(const struct refuse_input *in, struct diag *diag)
 {
@@ -21,6 +30,221 @@ static int check_container(const struct refuse_input *in, struct diag *diag)
 		   &(struct diag_where){ .hint = "run this on the host, or prepare an image "
 						 "with --root=DIR" },
 		   "this is a container (%s): its kernel is booted elsewhere", container);
+	return 0;
+}
+
+/* --- a root whose writes do not survive --- */
+
+/* The nearest directory of a path that is there. */
+static int open_above(const struct root *root, const char *path, int *ret_fd, char **ret_dir)
+{
+	_cleanup_free_ char *dir = strdup(path);
+
+	if (!dir)
+		return -ENOMEM;
+	for (;;) {
+		char *slash = strrchr(dir, '/');
+		int r;
+
+		slash[slash == dir] = '\0';
+		r = root_open_path(root, dir, ret_fd);
+		if (r >= 0) {
+			*ret_dir = TAKE_PTR(dir);
+			return 0;
+		}
+		if (r != -ENOENT || streq(dir, "/"))
+			return r;
+	}
+}
+
+static const char *volatile_kind(const struct statfs *fs)
+{
+	/* compared unsigned: f_type is signed on 32 bit */
+	switch ((uint32_t)fs->f_type) {
+	case TMPFS_MAGIC:
+	case RAMFS_MAGIC:
+		return "in memory";
+	case OVERLAYFS_SUPER_MAGIC:
+		return "an overlay, as of a live image";
+	case SQUASHFS_MAGIC:
+	case ISOFS_SUPER_MAGIC:
+		return "an image";
+	default:
+		return NULL;
+	}
+}
+
+/* Where the file system of a directory is mounted: the highest one above it on the same device.
+ */
+static int mount_point(const struct root *root, const char *dir, char **ret)
+{
+	_cleanup_free_ char *path = strdup(dir);
+	struct stat st, above;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = root_stat(root, path, &st);
+	while (r >= 0 && !streq(path, "/")) {
+		_cleanup_free_ char *parent = strdup(path);
+		char *slash;
+
+		if (!parent)
+			return -ENOMEM;
+		slash = strrchr(parent, '/');
+		slash[slash == parent] = '\0';
+		r = root_stat(root, parent, &above);
+		if (r < 0 || above.st_dev != st.st_dev)
+			break;
+		free(path);
+		path = TAKE_PTR(parent);
+	}
+	*ret = TAKE_PTR(path);
+	return 0;
+}
+
+static int check_place(const struct refuse_input *in, const char *path, struct strv *seen,
+		       struct diag *diag)
+{
+	_cleanup_fd_ int fd = -EBADF;
+	_cleanup_free_ char *dir = NULL, *mount = NULL, *hint = NULL;
+	const char *kind;
+	struct statfs fs;
+	int r = open_above(in->root, path, &fd, &dir);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0; /* writing will say what is wrong */
+	if (fstatfs(fd, &fs) < 0)
+		return 0;
+	/* an image being built may be in memory or an overlay, and is kept by who builds it */
+	kind = streq(root_path(in->root), "/") && root_mode(in->root) == ROOT_LIVE
+		       ? volatile_kind(&fs)
+		       : NULL;
+	if (!kind && !(fs.f_flags & ST_RDONLY))
+		return 0;
+	r = mount_point(in->root, dir, &mount);
+	if (r < 0 || !strv_add_unique(seen, mount))
+		return r < 0 ? r : strv_error(seen);
+	if (kind) {
+		diag_error(diag,
+			   &(struct diag_where){ .path = mount,
+						 .hint = "prepare the image itself with "
+							 "--root=DIR" },
+			   "is %s: what is written there is gone after the boot", kind);
+		return 0;
+	}
+	r = str_printf(&hint, "mount -o remount,rw %s, or prepare the image with --root=DIR",
+		       mount);
+	if (r >= 0)
+		diag_error(diag, &(struct diag_where){ .path = mount, .hint = hint },
+			   "is read-only");
+	return r;
+}
+
+static int check_persistent(const struct refuse_input *in, struct diag *diag)
+{
+	_cleanup_strv_ struct strv seen = {};
+	int r = check_place(in, RECORD_LOCK, &seen, diag);
+
+	for (size_t i = 0; r >= 0 && i < in->changes->n; i++)
+		r = check_place(in, in->changes->edits[i].path, &seen, diag);
+	for (size_t i = 0;
+	     r >= 0 && in->changes->refresh == REFRESH_RUN && i < in->state->entries.n; i++)
+		r = check_place(in, in->state->entries.items[i].source, &seen, diag);
+	return r;
+}
+
+/* --- the line's length --- */
+
+/*
+ * COMMAND_LINE_SIZE of arch/ * /include/uapi/asm/setup.h, the least of the releases in use. A
+ * longer line is cut without a word.
+ */
+static size_t line_limit(const char *machine)
+{
+	static const struct {
+		const char *prefix;
+		size_t size;
+	} limits[] = {
+		{ "x86_64", 2048 }, { "i", 2048 },	{ "aarch64", 2048 }, { "arm", 1024 },
+		{ "ppc", 2048 },    { "riscv", 1024 },	{ "s390", 4096 },    { "mips", 4096 },
+		{ "loong", 4096 },  { "parisc", 1024 }, { "sparc64", 2048 }, { "sparc", 256 },
+		{ "alpha", 256 },   { "m68k", 256 },
+	};
+
+	for (size_t i = 0; machine && i < ARRAY_SIZE(limits); i++)
+		if (str_skip_prefix(machine, limits[i].prefix))
+			return limits[i].size;
+	return 2048; /* what nearly every other has */
+}
+
+static int check_length(const struct refuse_input *in, struct diag *diag)
+{
+	size_t limit = line_limit(in->running->machine), longest = 0;
+	const struct boot_entry *entry = NULL;
+
+	if (in->changes->want != BOOT_WANT_OFF)
+		return 0; /* nothing is added, or a word that few kernels want */
+	for (size_t i = 0; i < in->state->entries.n; i++) {
+		const struct boot_entry *e = &in->state->entries.items[i];
+		size_t size;
+
+		if (!e->ours || e->request == CMDLINE_OFF)
+			continue;
+		/* GRUB and others put "BOOT_IMAGE=... " in front; the NUL counts */
+		size = strlen("BOOT_IMAGE=") + (e->image ? strlen(e->image) : 0) + 1 +
+		       (e->args ? strlen(e->args) : 0) + strlen(ADDED_WORD) + 1;
+		if (size > longest) {
+			longest = size;
+			entry = e;
+		}
+	}
+	if (longest > limit)
+		diag_error(diag,
+			   &(struct diag_where){ .path = entry->source,
+						 .line = entry->line,
+						 .hint = "take words out of the kernel command "
+							 "line first" },
+			   "the command line of \"%s\" would have %zu bytes; kernels of this "
+			   "architecture cut it at %zu",
+			   entry->title, longest, limit);
+	return 0;
+}
+
+/* --- off, while limits are relied upon --- */
+
+static int list_limits(const struct strv *set, struct diag *diag)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+
+	for (size_t i = 0; i < set->n && i < MAX_LISTED; i++)
+		strbuf_addf(&text, "%s%s", i > 0 ? "; " : "", set->items[i]);
+	if (set->n > MAX_LISTED)
+		strbuf_addf(&text, "; and %zu more", set->n - MAX_LISTED);
+	if (text.failed)
+		return -ENOMEM;
+	diag_error(diag,
+		   &(struct diag_where){ .hint = "take the limits away, or keep memcg on" },
+		   "memory limits are in force that would not hold any more: %s", text.data);
+	return 0;
+}
+
+static int check_live_limits(const struct refuse_input *in, struct diag *diag)
+{
+	_cleanup_limits_ struct limits limits = {};
+	int r;
+
+	if (in->changes->want != BOOT_WANT_OFF || root_mode(in->root) != ROOT_LIVE ||
+	    in->running->memcg != MEMCG_ON || !in->running->memory_tree)
+		return 0;
+	r = limits_find(in->root, in->running->memory_tree, &limits);
+	if (r < 0)
+		return r;
+	if (limits.set.n > 0)
+		return list_limits(&limits.set, diag);
+	if (limits.cut)
+		diag_error(diag, &(struct diag_where){ .path = in->running->memory_tree },
+			   "there are too many cgroups to tell whether one has a memory limit");
 	return 0;
 }
 
@@ -97,10 +321,8 @@ static int check_leak(const struct refuse_input *in, struct diag *diag)
 int refuse_check(const struct refuse_input *in, bool force, struct diag *diag)
 {
 	static int (*const checks[])(const struct refuse_input *in, struct diag *diag) = {
-		check_container,
-		check_tpm,
-		check_limits,
-		check_leak,
+		check_container,   check_persistent, check_length, check_leak,
+		check_live_limits, check_limits,     check_tpm,
 	};
 	int r = 0;
 

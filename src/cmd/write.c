@@ -315,8 +315,16 @@ static int report(const struct write *w, const struct changeset *cs, struct diag
 		r = show(w, cs, result);
 	if (r < 0)
 		return r;
+	(void)fflush(stdout); /* main() looks at it; the reasons come behind the diff */
 	term_print_diag(w->cmd->term, stderr, &w->refused);
-	if (result < 0 && !(args->json != JSON_OFF && shown))
+	if (result == -EPERM)
+		fputs("memcg-policy: refused as unsafe, nothing was changed; --force does it "
+		      "all "
+		      "the same\n",
+		      stderr);
+	if (result == -EPERM)
+		term_print_diag(w->cmd->term, stderr, diag);
+	else if (result < 0 && !(args->json != JSON_OFF && shown))
 		output_error(args, w->cmd->term, diag, strerror(-result));
 	else
 		term_print_diag(w->cmd->term, stderr, diag);

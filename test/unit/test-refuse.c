@@ -147,8 +147,9 @@ static void test_moved(void **state _unused_)
 }
 
 /* What refuse_check() says of an "off" through GRUB in the tree: its errors, one a line. */
-static char *refusals(const struct tree *tree, const struct needs *needs, const char *release,
-		      bool force, int *ret)
+static char *refusals_of(const struct tree *tree, const struct running *running,
+			 const struct boot_state *state, const struct needs *needs,
+			 const char *release, bool force, int *ret)
 {
 	struct kernel kernel = { .release = (char *)(uintptr_t)release };
 	struct kernels kernels = { .items = &kernel, .n = release ? 1 : 0 };
@@ -159,13 +160,13 @@ static char *refusals(const struct tree *tree, const struct needs *needs, const 
 	};
 	struct edit edit = { .path = (char *)(uintptr_t) "/etc/default/grub.d/x.cfg" };
 	const struct changeset cs = { .edits = &edit, .n = 1, .want = BOOT_WANT_OFF };
-	const struct running running = {};
 	_cleanup_diag_ struct diag diag = {};
 	struct strbuf buf = {};
 	char *text;
 
 	*ret = refuse_check(&(struct refuse_input){ .root = tree->root,
-						    .running = &running,
+						    .running = running,
+						    .state = state,
 						    .boot = &boot,
 						    .needs = needs,
 						    .changes = &cs },
@@ -176,6 +177,113 @@ static char *refusals(const struct tree *tree, const struct needs *needs, const 
 			    diag.messages[i].text);
 	assert_int_equal(strbuf_take(&buf, &text, NULL), 0);
 	return text;
+}
+
+static char *refusals(const struct tree *tree, const struct needs *needs, const char *release,
+		      bool force, int *ret)
+{
+	static const struct running running;
+	static const struct boot_state state;
+
+	return refusals_of(tree, &running, &state, needs, release, force, ret);
+}
+
+/* The longest line counts, with what the loader puts in front and the NUL behind. */
+static void test_length(void **state _unused_)
+{
+	/* BOOT_IMAGE=/k, a blank, the words, our word, NUL: 2048 in all */
+	enum { ROOM = 2048 - 13 - 1 - 22 - 1 };
+	static const struct {
+		const char *machine;
+		size_t size;
+		enum cmdline_request request;
+		bool ours;
+		bool refused;
+	} cases[] = {
+		{ "x86_64", ROOM, CMDLINE_NONE, true, false },
+		{ "x86_64", ROOM + 1, CMDLINE_NONE, true, true },
+		{ "x86_64", ROOM + 1, CMDLINE_OFF, true, false },
+		{ "x86_64", ROOM + 1, CMDLINE_NONE, false, false },
+		{ NULL, ROOM + 1, CMDLINE_NONE, true, true },
+		{ "armv7l", ROOM - 1023, CMDLINE_NONE, true, true },
+		{ "armv7l", ROOM - 1024, CMDLINE_NONE, true, false },
+		{ "s390x", ROOM + 2048, CMDLINE_NONE, true, false },
+	};
+	struct tree tree;
+
+	tree_init(&tree, ROOT_OFFLINE);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *got = NULL, *args = calloc(1, cases[i].size + 1);
+		struct boot_entry entries[] = {
+			{ .title = (char *)"short",
+			  .args = (char *)"a",
+			  .image = (char *)"/k",
+			  .ours = true },
+			{ .title = (char *)"long",
+			  .args = args,
+			  .image = (char *)"/k",
+			  .source = (char *)"/g",
+			  .request = cases[i].request,
+			  .ours = cases[i].ours },
+		};
+		const struct running running = { .machine =
+							 (char *)(uintptr_t)cases[i].machine };
+		const struct boot_state boot_state = { .entries = { entries, 2, 2 } };
+		int r;
+
+		memset(args, 'a', cases[i].size);
+		got = refusals_of(&tree, &running, &boot_state, NULL, NULL, false, &r);
+		if ((r == -EPERM) != cases[i].refused)
+			fail_msg("case %zu: %s", i, got);
+		if (cases[i].refused && !strstr(got, "\"long\" would have"))
+			fail_msg("case %zu: %s", i, got);
+	}
+	tree_done(&tree);
+}
+
+/* Limits in the tree of a running system; those that a package's unit sets itself do not count.
+ */
+static void test_live_limits(void **state _unused_)
+{
+	static const struct {
+		const char *path, *value, *want;
+	} cases[] = {
+		{ "cg/a.slice/memory.max", "max\n", NULL },
+		{ "cg/a.slice/memory.min", "0\n", NULL },
+		{ "cg/a.slice/memory.max", "1048576\n", "a.slice: memory.max 1048576" },
+		{ "cg/a.slice/b.service/memory.high", "4096\n",
+		  "a.slice/b.service: memory.high 4096" },
+		{ "cg/a.slice/v.service/memory.high", "4096\n", NULL },
+		{ "cg/a.slice/o.service/memory.high", "4096\n",
+		  "a.slice/o.service: memory.high 4096" },
+		{ "cg/a.slice/v@1.service/memory.low", "4096\n", NULL },
+		{ "cg/docker/x/memory.limit_in_bytes", "9223372036854771712\n", NULL },
+		{ "cg/docker/x/memory.limit_in_bytes", "67108864\n",
+		  "docker/x: memory.limit_in_bytes 67108864" },
+		{ "cg/memory.max", "5\n", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		static const struct running running = {
+			.memcg = MEMCG_ON,
+			.memory_tree = (char *)"/cg",
+		};
+		static const struct boot_state boot_state;
+		_cleanup_free_ char *got = NULL;
+		struct tree tree;
+		int r;
+
+		tree_init(&tree, ROOT_LIVE);
+		tree_write(&tree, "usr/lib/systemd/system/v.service", "");
+		tree_write(&tree, "usr/lib/systemd/system/v@.service", "");
+		tree_write(&tree, "usr/lib/systemd/system/o.service", "");
+		tree_write(&tree, "etc/systemd/system/o.service.d/x.conf", "");
+		tree_write(&tree, cases[i].path, cases[i].value);
+		got = refusals_of(&tree, &running, &boot_state, NULL, NULL, false, &r);
+		if (cases[i].want ? r != -EPERM || !strstr(got, cases[i].want) : r != 0)
+			fail_msg("case %zu: %d %s", i, r, got);
+		tree_done(&tree);
+	}
 }
 
 static void test_files(void **state _unused_)
@@ -352,6 +460,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tokens), cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_length), cmocka_unit_test(test_live_limits),
 		cmocka_unit_test(test_files),  cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_leak),   cmocka_unit_test(test_images),
 	};
