@@ -75,7 +75,6 @@ struct args {
 	bool quick;
 	bool standard;
 	bool thorough;
-	bool profile;
 	bool no_cgroup;
 	const char *workload;
 	const char *where;

@@ -55,7 +55,7 @@ def build(path, program, options):
     return path
 
 
-def boot(kernel, initrd, off=False, timeout=300):
+def boot(kernel, initrd, off=False, timeout=900):
     """One boot: the parsed result of bench. vm.Failed with the console when there is none."""
     vm.need("qemu-system-x86_64")
     with tempfile.TemporaryDirectory(prefix="memcg-tcg-") as top:
