@@ -3,7 +3,7 @@
 """Real boots.
 
   run.py [SUITE...]         bookworm, trixie, sid: package built there, every step of boots.py
-  run.py --short [SUITE]    without the kernel upgrade, the package built on this system
+  run.py --short [SUITE]    off and on again, the package built on this system
 """
 
 import os
