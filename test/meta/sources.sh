@@ -24,7 +24,8 @@ else
 	echo "SKIP sources format: clang-format is not installed"
 fi
 
-shells=$(list '*.sh' dev '.ci/run' 'systemd/*.install' 'packaging/deb/*.p*inst' 'packaging/deb/*.p*rm' | while read -r f; do
+shells=$(list '*.sh' dev '.ci/run' 'systemd/*.install' 'packaging/deb/*.p*inst' 'packaging/deb/*.p*rm' \
+	'packaging/deb/tests/[!c]*' | while read -r f; do
 	[ ! -f "$f" ] || echo "$f"
 done)
 if command -v shellcheck >/dev/null; then

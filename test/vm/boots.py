@@ -86,6 +86,7 @@ class Host:
 
     def boots(self):
         self.machine.start()
+        self.run("systemctl is-system-running --wait", (0, 1), timeout=1200)
         self.run("tar -xf /dev/vdb -C /")
         self.menu_before = self.menu()
 

@@ -3,6 +3,7 @@
 """Real boots.
 
   run.py [SUITE...]         bookworm, trixie, sid: package built there, every step of boots.py
+  run.py cuts [SUITE...]    power cuts, see cuts.py
   run.py --short [SUITE]    off and on again, the package built on this system
 """
 
@@ -16,6 +17,7 @@ sys.path.insert(0, str(TREE / "test/packaging"))
 
 import deb  # noqa: E402
 import boots  # noqa: E402
+import cuts  # noqa: E402
 import disk  # noqa: E402
 import vm  # noqa: E402
 
@@ -33,6 +35,8 @@ def main(arguments):
     if os.geteuid() != 0:
         print("SKIP real boots: not root")
         return 77
+    if arguments[:1] == ["cuts"]:
+        return cuts.main(arguments[1:])
     short = "--short" in arguments
     suites = [a for a in arguments if not a.startswith("--")] or (["bookworm"] if short else disk.SUITES)
     report = vm.Report()

@@ -17,7 +17,6 @@ import select
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import typing
@@ -84,6 +83,8 @@ def need(*programs):
 class Machine:
     """One emulated machine. Use as a context manager: leaving it ends the emulator.
 
+    The console of the last machine of a name is kept in the cache, console-NAME.log.
+
     drives: -drive arguments without "if="; the first is the system's disk.
     kernel, initrd, append: boot this instead of the disk's own loader.
     tries: how often an early death is answered by another start.
@@ -110,10 +111,7 @@ class Machine:
 
     def __exit__(self, kind, value, traceback):
         self.kill()
-        if kind and kind is not Skipped:
-            kept = cache_dir() / f"console-{self.name}.log"
-            shutil.copy(self._console, kept)
-            print(f"{self.name}: the console is kept in {kept}", file=sys.stderr)
+        shutil.copy(self._console, cache_dir() / f"console-{self.name}.log")
         shutil.rmtree(self._dir, ignore_errors=True)
 
     # --- power ---
