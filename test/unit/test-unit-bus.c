@@ -94,9 +94,8 @@ static void test_partial(void **state _unused_)
 		assert_true(mood > MANAGER_GOES ? r == 0 : r < 0);
 		for (size_t i = 0; i < bus.n; i++)
 			answered += bus.units[i].answered;
-		if (answered == 0 || answered == bus.n)
-			print_message("mood %d: %zu answered\n", mood, answered);
-		assert_true(answered > 0 && answered < bus.n);
+		/* what was answered may be lost with the connection */
+		assert_true((answered > 0 || mood == MANAGER_GOES) && answered < bus.n);
 		manager_stop(&manager);
 	}
 }
