@@ -7,6 +7,7 @@
 #include "boot/limits.h"
 #include "boot/record.h"
 #include "facts/kernels.h"
+#include "facts/machine.h"
 #include "facts/running.h"
 #include "policy/need.h"
 
@@ -156,58 +157,48 @@ static int check_persistent(const struct refuse_input *in, struct diag *diag)
 
 /* --- the line's length --- */
 
-/*
- * COMMAND_LINE_SIZE of arch/ * /include/uapi/asm/setup.h, the least of the releases in use. A
- * longer line is cut without a word.
- */
-static size_t line_limit(const char *machine)
+/* The line of an entry with our word: BOOT_IMAGE= is what GRUB and others put in front. */
+static size_t line_with_word(const struct boot_entry *e)
 {
-	static const struct {
-		const char *prefix;
-		size_t size;
-	} limits[] = {
-		{ "x86_64", 2048 }, { "i", 2048 },	{ "aarch64", 2048 }, { "arm", 1024 },
-		{ "ppc", 2048 },    { "riscv", 1024 },	{ "s390", 4096 },    { "mips", 4096 },
-		{ "loong", 4096 },  { "parisc", 1024 }, { "sparc64", 2048 }, { "sparc", 256 },
-		{ "alpha", 256 },   { "m68k", 256 },
-	};
-
-	for (size_t i = 0; machine && i < ARRAY_SIZE(limits); i++)
-		if (str_skip_prefix(machine, limits[i].prefix))
-			return limits[i].size;
-	return 2048; /* what nearly every other has */
+	return strlen("BOOT_IMAGE=") + (e->image ? strlen(e->image) : 0) + 1 +
+	       (e->args ? strlen(e->args) : 0) + strlen(ADDED_WORD);
 }
 
 static int check_length(const struct refuse_input *in, struct diag *diag)
 {
-	size_t limit = line_limit(in->running->machine), longest = 0;
-	const struct boot_entry *entry = NULL;
+	_cleanup_free_ char *detected = NULL;
+	const char *machine = in->running->machine;
+	int r;
 
 	if (in->changes->want != BOOT_WANT_OFF)
 		return 0; /* nothing is added, or a word that few kernels want */
+	if (!machine) {
+		r = machine_detect(in->root, &detected);
+		if (r < 0)
+			return r;
+		machine = detected;
+	}
 	for (size_t i = 0; i < in->state->entries.n; i++) {
 		const struct boot_entry *e = &in->state->entries.items[i];
-		size_t size;
+		size_t limit = machine_line_max(machine, e->kernel), size = line_with_word(e);
 
 		if (!e->ours || e->request == CMDLINE_OFF)
 			continue;
-		/* GRUB and others put "BOOT_IMAGE=... " in front; the NUL counts */
-		size = strlen("BOOT_IMAGE=") + (e->image ? strlen(e->image) : 0) + 1 +
-		       (e->args ? strlen(e->args) : 0) + strlen(ADDED_WORD) + 1;
-		if (size > longest) {
-			longest = size;
-			entry = e;
-		}
+		if (limit == 0)
+			limit = 2047; /* what nearly every architecture has */
+		if (size <= limit)
+			continue;
+		diag_error(
+			diag,
+			&(struct diag_where){ .path = e->source,
+					      .line = e->line,
+					      .hint = "take words out of the kernel command "
+						      "line first" },
+			"the command line of \"%s\" would have %zu bytes; its kernel cuts it "
+			"at %zu",
+			e->title, size, limit);
+		return 0; /* one says it */
 	}
-	if (longest > limit)
-		diag_error(diag,
-			   &(struct diag_where){ .path = entry->source,
-						 .line = entry->line,
-						 .hint = "take words out of the kernel command "
-							 "line first" },
-			   "the command line of \"%s\" would have %zu bytes; kernels of this "
-			   "architecture cut it at %zu",
-			   entry->title, longest, limit);
 	return 0;
 }
 
