@@ -117,7 +117,7 @@ int unit_value_size(const char *s, bool zero_allowed, unsigned version, struct u
 static int parse_int(const char *s, size_t size, int *ret)
 {
 	char buf[64], *end;
-	const char *p;
+	const char *p, *q;
 	int base = 0;
 	long value;
 
@@ -132,6 +132,10 @@ static int parse_int(const char *s, size_t size, int *ret)
 		base = 8;
 	if (base > 0)
 		p += 2;
+	/* C23's strtol() takes 0b too: behind a sign, or a second one */
+	q = p + (*p == '+' || *p == '-');
+	if (q[0] == '0' && (q[1] == 'b' || q[1] == 'B'))
+		return -EINVAL;
 	errno = 0;
 	value = strtol(p, &end, base);
 	if (errno > 0)
