@@ -126,9 +126,13 @@ static int judge_defaults(const struct boot *boot, const struct boot_state *stat
 	if (r < 0 || !dynamic)
 		return r;
 	need->plain = false;
-	/* what they come to is known from the menu if our own words are not in it already */
-	if (!state->entries_known || root_exists(boot->root, GRUB_OUR_DROPIN) ||
-	    entries_ask_for(state, opposite))
+	/*
+	 * What they come to is known from the menu if our own words are not in it already. A
+	 * drop-in that is written anyway looks for itself: so it is the same the next time,
+	 * when the menu shows its effect.
+	 */
+	if (words->want == BOOT_WANT_OFF || !state->entries_known ||
+	    root_exists(boot->root, GRUB_OUR_DROPIN) || entries_ask_for(state, opposite))
 		need->take_out = true;
 	if (words->want == BOOT_WANT_OFF ? !(words->flags & CMDLINE_NO_DISABLE)
 					 : words->flags & CMDLINE_WRITE_ENABLE)
