@@ -89,11 +89,15 @@ static int add_record(struct warn_records *records, struct warn_record *record,
 
 /* --- units --- */
 
+/* What distributions ship for systemd-oomd is nobody's wish here. */
 static bool is_told(const struct unit_finding *finding)
 {
+	if (finding->kind == UNIT_OOMD)
+		return finding->lost && finding->path &&
+		       !str_skip_prefix(finding->path, "/usr/lib/") &&
+		       !str_skip_prefix(finding->path, "/lib/");
 	return finding->lost &&
-	       (finding->kind == UNIT_LIMIT || finding->kind == UNIT_PROTECTION ||
-		finding->kind == UNIT_OOMD);
+	       (finding->kind == UNIT_LIMIT || finding->kind == UNIT_PROTECTION);
 }
 
 /* A limit comes before a protection, that before what oomd does. */
