@@ -20,7 +20,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from roots import PI, PI_TREE, ROOTS, TREES, pi  # noqa: E402
 
 PROGRAM = os.environ.get("MEMCG_POLICY", "memcg-policy")
-CASES = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES", "../shared/cases"))
+CASES = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES") or
+                     os.path.join(os.environ.get("MEMCG_POLICY_SOURCE", "."), "../shared/cases"))
 ENV = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "LC_ALL": "C"}
 OWN = ("/var/lib/memcg-policy/", "/etc/memcg-policy/")
 OWN_DROPINS = ("zz-memcg-policy.cfg", "zz-memcg-policy.conf", "90-memcg-policy.conf")

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-cases = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES") or "../shared/cases") / "units"
+cases = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES") or
+                     os.path.join(os.environ.get("MEMCG_POLICY_SOURCE", "."), "../shared/cases")) / "units"
 program = os.environ.get("MEMCG_POLICY", "build/memcg-policy")
 
 if not (cases / "index.tsv").exists():
