@@ -73,8 +73,6 @@ static int run(int argc, char **argv)
 	if (args.dump_table)
 		return cli_print_table(stdout) < 0 ? EXIT_FAILED : EXIT_OK;
 	r = open_root(&args, &root, &diag);
-	if (r >= 0 && !verb_functions[args.verb])
-		r = -ENOSYS;
 	if (r >= 0)
 		r = verb_functions[args.verb](&(struct cmd){ &args, root, &term });
 	if (r < 0) {

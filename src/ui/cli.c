@@ -14,7 +14,7 @@ static const char *const json_choices[] = { "off", "short", "pretty", NULL };
 #define BENCH	    VERB(VERB_BENCH)
 #define UNITS	    VERB(VERB_UNITS)
 #define ROOTED	    (VERB_ANY & ~(BENCH | VERB(VERB_TRIAL)))
-#define READS	    (ROOTED & ~(VERB_WRITES | VERB(VERB_WARN) | VERB(VERB_CAPTURE)))
+#define READS	    (ROOTED & ~(VERB_WRITES | VERB(VERB_WARN)))
 
 const struct cli_option cli_options[] = {
 	{ "root", 0, "DIR", OPTION_STRING, FIELD(root), ROOTED, NULL, 0,
@@ -102,7 +102,6 @@ const struct cli_verb cli_verbs[_VERB_MAX] = {
 	{ VERB_HISTORY, "history", "", 0, 0, NULL, "list the changes made" },
 	{ VERB_TRIAL, "trial", "on|off", 1, 1, "on off", "boot once with the other setting" },
 	{ VERB_WARN, "warn", "", 0, 0, NULL, "send the journal warnings now" },
-	{ VERB_CAPTURE, "capture", "FILE", 1, 1, NULL, "pack what is read, for a bug report" },
 	{ VERB_BENCH, "bench", "[run|env|list|compare|report|plot] [FILE...]", 0, SIZE_MAX,
 	  "run env list compare report plot", "measure what memcg costs here" },
 };

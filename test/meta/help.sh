@@ -10,7 +10,7 @@ fail() {
 	exit 1
 }
 
-verbs=$("$MEMCG_POLICY" --dump-table | sed -n 's/^ *"name": *"\([a-z]*\)",$/\1/p' | head -15)
+verbs=$("$MEMCG_POLICY" --dump-table | sed -n '/^ *"options"/q; s/^ *"name": *"\([a-z]*\)",$/\1/p')
 for verb in "" $verbs; do
 	# shellcheck disable=SC2086 # no verb at all is a case too
 	"$MEMCG_POLICY" $verb --help >"$tmp/out" 2>"$tmp/err" || fail "$verb --help: status $?"
