@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
+#include <stdio.h>
+
 #define ETC   "etc/systemd/system/"
 #define USR   "usr/lib/systemd/system/"
 #define LIMIT "[Service]\nMemoryMax=1G\n"
@@ -199,5 +201,10 @@ int main(void)
 		cmocka_unit_test(test_dropin),
 	};
 
+	/* the trees of these tests are told to be v2 by their mounts */
+	if (!HAVE_LIBMOUNT) {
+		printf("SKIP closed: no libmount\n");
+		return 77;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
