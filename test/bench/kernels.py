@@ -13,7 +13,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "vm"))
 import vm  # noqa: E402
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-MIRROR = "http://deb.debian.org/debian"
+# the one this system uses; the other suites are on it too
+TARGETS = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)",
+                          "Created-By: Packages", "Component: main"], capture_output=True,
+                         text=True, check=False).stdout.split()
+MIRROR = next((uri.rstrip("/") for uri in TARGETS if "security" not in uri), "")
 # suites whose newest kernel is taken, by the name it gets here
 SOURCES = {
     "bookworm": [(MIRROR, "bookworm"), (f"{MIRROR}-security", "bookworm-security")],
