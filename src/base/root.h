@@ -76,6 +76,8 @@ int root_open_dir(const struct root *root, const char *path, int *ret_fd) _must_
  */
 int root_read(const struct root *root, const char *path, size_t max, char **ret,
 	      size_t *ret_size) _must_check_;
+/* What is wrong with a file that could not be read, as the end of a sentence about it. */
+const char *root_read_error(int r) _pure_;
 /* Reads what is left of an open file. */
 int root_read_fd(int fd, size_t max, char **ret, size_t *ret_size) _must_check_;
 
