@@ -71,10 +71,7 @@ static int read_file(const struct boot *boot, const struct bls_source *source, c
 	r = root_read(boot->root, path, BLS_MAX_FILE, &text, &size);
 	if (r < 0) {
 		if (r != -ENOMEM && r != -EISDIR && r != -ENOENT)
-			warn(diag, path, 0,
-			     r == -EFBIG    ? "is too large for a boot entry"
-			     : r == -EBADFD ? "is no regular file"
-					    : strerror(-r));
+			warn(diag, path, 0, root_read_error(r));
 		return r == -ENOMEM ? r : 0;
 	}
 	found = add_found(founds);
@@ -95,8 +92,7 @@ static int read_dirs(const struct boot *boot, const struct bls_source *source,
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
-			warn(diag, *dir, 0,
-			     r == -EACCES ? "cannot be read; run this as root" : strerror(-r));
+			warn(diag, *dir, 0, root_read_error(r));
 			continue;
 		}
 		for (size_t i = 0; i < names.n && founds->n < BLS_MAX_FILES; i++) {

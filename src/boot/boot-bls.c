@@ -151,7 +151,9 @@ static int bls_probe(const struct root *root, struct diag *diag _unused_)
 	_cleanup_grub_ struct grub grub = {};
 	int r;
 
-	if (root_exists(root, "/ostree/repo") || root_exists(root, "/run/ostree-booted"))
+	/* the cheap question first: most hosts with GRUB have no such entries */
+	if (!has_entries(root) || root_exists(root, "/ostree/repo") ||
+	    root_exists(root, "/run/ostree-booted"))
 		return 0;
 	r = grub_find(root, &grub);
 	if (r >= 0 && grub.cfg)
@@ -160,14 +162,12 @@ static int bls_probe(const struct root *root, struct diag *diag _unused_)
 		return r == -ENOMEM ? r : 0;
 	if (!grub.cfg && !grub.mkconfig)
 		return 0;
-	return has_entries(root) && (state.bls || enables_blscfg(root));
+	return state.bls || enables_blscfg(root);
 }
 
 static int bls_read(const struct boot *boot, struct boot_state *ret, struct diag *diag)
 {
 	_cleanup_boot_state_ struct boot_state state = {};
-	_cleanup_shell_script_ struct shell_script script = {};
-	_cleanup_diag_ struct diag ignored = {};
 	_cleanup_(env_done) struct env env = {};
 	_cleanup_grub_ struct grub grub = {};
 	struct bls_source source;
@@ -185,11 +185,8 @@ static int bls_read(const struct boot *boot, struct boot_state *ret, struct diag
 	state.bls = true;
 	/* later kernels go by the one, grub2-mkconfig by the other */
 	r = kernel_cmdline_read(boot, &state, diag);
-	if (r >= 0 && state.configured == CMDLINE_NOT_LOOKED) {
-		r = grub_load_defaults(boot->root, false, NULL, &script, &ignored);
-		if (r >= 0)
-			r = grub_read_configured(&script, &state);
-	}
+	if (r >= 0 && state.configured == CMDLINE_NOT_LOOKED)
+		r = grub_read_defaults(boot->root, false, &state);
 	if (r == -ENOMEM)
 		return r;
 	*ret = state;

@@ -25,19 +25,7 @@ static int default_probe(const struct root *root, struct diag *diag _unused_)
 
 static int default_read(const struct boot *boot, struct boot_state *ret, struct diag *diag)
 {
-	_cleanup_shell_script_ struct shell_script script = {};
-	_cleanup_diag_ struct diag trouble = {};
-	_cleanup_grub_ struct grub grub = {};
-	int r = grub_find(boot->root, &grub);
-
-	if (r < 0)
-		return r;
-	r = grub_load_defaults(boot->root, false, NULL, &script, &trouble);
-	if (r >= 0)
-		r = grub_read_configured(&script, ret);
-	if (r == -ENOMEM)
-		return r;
-	return grub_read_entries(boot->root, &grub, ret, diag);
+	return grub_read(boot, false, ret, diag);
 }
 
 /* These replace GRUB_CMDLINE_LINUX for dom0 of Xen, where our word would not arrive. */

@@ -10,6 +10,7 @@
 #include "base/diag.h"
 #include "boot/bls-dir.h"
 #include "boot/esp.h"
+#include "boot/fstab.h"
 #include "boot/kernel-cmdline.h"
 #include "boot/shell-text.h"
 #include "boot/text.h"
@@ -163,30 +164,10 @@ const struct boot_backend boot_sdbootutil = {
 static const struct shell_text grub = { GRUB_DEFAULT, "GRUB_CMDLINE_LINUX",
 					"GRUB_CMDLINE_LINUX_DEFAULT" };
 
-static bool root_is_read_only(const struct root *root)
-{
-	_cleanup_free_ char *text = NULL;
-	_cleanup_strv_ struct strv lines = {};
-
-	if (root_read(root, "/etc/fstab", ROOT_MAX_PROC, &text, NULL) < 0)
-		return false;
-	strv_split(&lines, text, "\n");
-	for (size_t i = 0; i < lines.n; i++) {
-		_cleanup_strv_ struct strv fields = {}, options = {};
-
-		strv_split(&fields, lines.items[i], " \t");
-		if (fields.n < 4 || *fields.items[0] == '#' || !streq(fields.items[1], "/"))
-			continue;
-		strv_split(&options, fields.items[3], ",");
-		return strv_contains(&options, "ro");
-	}
-	return false;
-}
-
 static int transactional_probe(const struct root *root, struct diag *diag _unused_)
 {
 	return root_exists(root, TRANSACTION) && root_exists(root, GRUB_DEFAULT) &&
-	       root_is_read_only(root);
+	       fstab_root_is_read_only(root);
 }
 
 static int transactional_read(const struct boot *boot, struct boot_state *ret,

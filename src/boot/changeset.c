@@ -84,23 +84,6 @@ static int append_edit(struct changeset *cs, struct edit *edit)
 	return 0;
 }
 
-/* Why a file cannot be the subject of an edit, in words people understand. */
-static const char *read_error(int r)
-{
-	switch (r) {
-	case -EFBIG:
-		return "is too large for what it should be";
-	case -EBADFD:
-		return "is no regular file";
-	case -EISDIR:
-		return "is a directory";
-	case -ELOOP:
-		return "is a loop of links";
-	default:
-		return strerror(-r);
-	}
-}
-
 int changeset_edit(struct changeset *cs, const struct root *root, const char *path, size_t max,
 		   const char *data, size_t size, mode_t mode, unsigned flags,
 		   struct diag *diag)
@@ -118,7 +101,7 @@ int changeset_edit(struct changeset *cs, const struct root *root, const char *pa
 	if (r < 0) {
 		if (r != -ENOMEM)
 			diag_error(diag, &(struct diag_where){ .path = path }, "%s",
-				   read_error(r));
+				   root_read_error(r));
 		return r;
 	}
 	if (data) {

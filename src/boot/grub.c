@@ -2,6 +2,7 @@
 #include "boot/grub.h"
 
 #include "base/diag.h"
+#include "boot/fstab.h"
 #include "boot/grub-cfg.h"
 #include "boot/grubenv.h"
 
@@ -147,10 +148,7 @@ static int add_defaults(const struct root *root, const char *path, struct shell_
 	if (r < 0) {
 		if (r != -ENOMEM)
 			diag_error(diag, &(struct diag_where){ .path = path }, "%s",
-				   r == -EFBIG	  ? "is too large for what it should be"
-				   : r == -EBADFD ? "is no regular file"
-				   : r == -EACCES ? "cannot be read; run this as root"
-						  : strerror(-r));
+				   root_read_error(r));
 		return r;
 	}
 	return shell_script_add(script, path, text, size, diag);
@@ -193,7 +191,7 @@ static int note_place(const struct shell_script *script, const struct shell_valu
 	return state->configured_path ? 0 : -ENOMEM;
 }
 
-int grub_read_configured(const struct shell_script *script, struct boot_state *state)
+static int read_configured(const struct shell_script *script, struct boot_state *state)
 {
 	_cleanup_shell_value_ struct shell_value first = {}, second = {};
 	_cleanup_strbuf_ struct strbuf line = {};
@@ -303,25 +301,26 @@ static bool variable_is(const struct root *root, const char *path, const char *n
 	return false;
 }
 
-/* Whether / is mounted read-only by its own table: systems changed by new snapshots. */
-static bool root_is_read_only(const struct root *root)
+int grub_read_defaults(const struct root *root, bool dropins, struct boot_state *state)
 {
-	_cleanup_free_ char *text = NULL;
-	_cleanup_strv_ struct strv lines = {};
+	_cleanup_shell_script_ struct shell_script script = {};
+	_cleanup_diag_ struct diag trouble = {};
+	int r = grub_load_defaults(root, dropins, NULL, &script, &trouble);
 
-	if (root_read(root, "/etc/fstab", ROOT_MAX_PROC, &text, NULL) < 0)
-		return false;
-	strv_split(&lines, text, "\n");
-	for (size_t i = 0; i < lines.n; i++) {
-		_cleanup_strv_ struct strv fields = {}, options = {};
+	if (r >= 0)
+		r = read_configured(&script, state);
+	/* defaults that cannot be read are planning's trouble; here they are unknown */
+	return r == -ENOMEM ? r : 0;
+}
 
-		strv_split(&fields, lines.items[i], " \t");
-		if (fields.n < 4 || *fields.items[0] == '#' || !streq(fields.items[1], "/"))
-			continue;
-		strv_split(&options, fields.items[3], ",");
-		return strv_contains(&options, "ro");
-	}
-	return false;
+int grub_read(const struct boot *boot, bool dropins, struct boot_state *ret, struct diag *diag)
+{
+	_cleanup_grub_ struct grub grub = {};
+	int r = grub_find(boot->root, &grub);
+
+	if (r >= 0)
+		r = grub_read_defaults(boot->root, dropins, ret);
+	return r < 0 ? r : grub_read_entries(boot->root, &grub, ret, diag);
 }
 
 int grub_check_supported(const struct root *root, const struct grub *grub,
@@ -338,8 +337,9 @@ int grub_check_supported(const struct root *root, const struct grub *grub,
 	if (variable_is(root, "/etc/sysconfig/bootloader", "LOADER_TYPE", suse))
 		return unsupported(diag, "/etc/sysconfig/bootloader", NULL,
 				   "this boot loader is not supported yet");
-	if (root_is_read_only(root) && (root_exists(root, "/usr/sbin/transactional-update") ||
-					root_exists(root, "/usr/sbin/tukit")))
+	if (fstab_root_is_read_only(root) &&
+	    (root_exists(root, "/usr/sbin/transactional-update") ||
+	     root_exists(root, "/usr/sbin/tukit")))
 		return unsupported(diag, NULL, NULL,
 				   "a transactional system is changed in new snapshots: not "
 				   "supported yet");

@@ -42,9 +42,9 @@ enum {
 	_GRUB_VARIABLE_MAX,
 };
 
-/* state->configured out of the defaults. */
-int grub_read_configured(const struct shell_script *script,
-			 struct boot_state *state) _must_check_;
+/* state->configured out of the defaults; unknown when they cannot be read. 0 or -ENOMEM. */
+int grub_read_defaults(const struct root *root, bool dropins,
+		       struct boot_state *state) _must_check_;
 /* Parses a grub.cfg with the environment block beside it. */
 struct grub_cfg;
 int grub_parse_cfg(const struct root *root, const char *path, const char *text, size_t size,
@@ -52,6 +52,10 @@ int grub_parse_cfg(const struct root *root, const char *path, const char *text, 
 /* state->entries out of grub.cfg. */
 int grub_read_entries(const struct root *root, const struct grub *grub,
 		      struct boot_state *state, struct diag *diag) _must_check_;
+
+/* Both: read() of the backends. */
+int grub_read(const struct boot *boot, bool dropins, struct boot_state *ret,
+	      struct diag *diag) _must_check_;
 
 /* The errors of refreshing and verifying are in diag. */
 int grub_plan_refresh(const struct boot *boot, const struct boot_state *state,
