@@ -70,7 +70,7 @@ static int alpine_refresh(const struct boot *boot, const struct boot_words *word
 	_cleanup_free_ char *tool = NULL;
 	int r = tool_find(boot->root, names, &tool);
 
-	return r < 0 ? r : tool_run(boot, (const char *const[]){ tool, NULL }, NULL, diag);
+	return r < 0 ? r : tool_run(boot, (const char *const[]){ tool, NULL }, diag);
 }
 
 static int alpine_take_back(const struct boot *boot _unused_, const char *path _unused_,

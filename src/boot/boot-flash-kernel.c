@@ -108,7 +108,7 @@ static int flash_refresh(const struct boot *boot, const struct boot_words *words
 {
 	static const char *const argv[] = { "/usr/sbin/flash-kernel", NULL };
 
-	return tool_run(boot, argv, NULL, diag);
+	return tool_run(boot, argv, diag);
 }
 
 static int flash_take_back(const struct boot *boot _unused_, const char *path _unused_,

@@ -88,9 +88,7 @@ static int proxmox_refresh(const struct boot *boot, const struct boot_words *wor
 
 	if (r >= 0 && has_grub(boot) && root_exists(boot->root, "/boot/grub/grub.cfg"))
 		r = boot_grub_dropin.refresh(boot, words, diag);
-	return r < 0 ? r
-		     : tool_run(boot, (const char *const[]){ tool, "refresh", NULL }, NULL,
-				diag);
+	return r < 0 ? r : tool_run(boot, (const char *const[]){ tool, "refresh", NULL }, diag);
 }
 
 /* The ESPs cannot be looked at; what they are made of can. */

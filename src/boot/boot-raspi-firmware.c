@@ -82,7 +82,7 @@ static int raspi_refresh(const struct boot *boot, const struct boot_words *words
 	static const char *const argv[] = { "/usr/sbin/update-initramfs", "-u", "-k", "all",
 					    NULL };
 
-	return tool_run(boot, argv, NULL, diag);
+	return tool_run(boot, argv, diag);
 }
 
 static int raspi_take_back(const struct boot *boot _unused_, const char *path,

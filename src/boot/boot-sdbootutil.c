@@ -129,7 +129,7 @@ static int sdbootutil_refresh(const struct boot *boot, const struct boot_words *
 
 	return r < 0 ? r
 		     : tool_run(boot, (const char *const[]){ tool, "update-all-entries", NULL },
-				NULL, diag);
+				diag);
 }
 
 static int sdbootutil_take_back(const struct boot *boot _unused_, const char *path,
@@ -207,7 +207,7 @@ static int transactional_refresh(const struct boot *boot,
 	static const char *const argv[] = { TRANSACTION, "--non-interactive", "grub.cfg",
 					    NULL };
 
-	return tool_run(boot, argv, NULL, diag);
+	return tool_run(boot, argv, diag);
 }
 
 /* The new snapshot cannot be looked into from here: what it was made of can. */

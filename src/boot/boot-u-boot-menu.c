@@ -205,7 +205,7 @@ static int menu_refresh(const struct boot *boot, const struct boot_words *words 
 {
 	static const char *const argv[] = { TOOL, NULL };
 
-	return tool_run(boot, argv, NULL, diag);
+	return tool_run(boot, argv, diag);
 }
 
 const struct boot_backend boot_u_boot_menu = {

@@ -7,21 +7,15 @@
  */
 
 #include "base/diag.h"
-#include "base/spawn.h"
 #include "boot/grub-cfg.h"
 #include "boot/grub.h"
 #include "boot/record.h"
+#include "boot/tool.h"
 
 #include <fcntl.h>
 
-enum {
-	REFRESH_TIMEOUT = 15 * 60,
-	TAIL_LINES = 3, /* of a failed command's output in the message */
-};
-
-/* The former grub.cfg, and what a failed command printed. */
+/* The former grub.cfg. */
 #define KEPT_CFG RECORD_DIR "/grub.cfg"
-#define KEPT_LOG RECORD_DIR "/refresh.log"
 
 static int make_temporary_path(const char *cfg, char **ret)
 {
@@ -43,67 +37,7 @@ int grub_plan_refresh(const struct boot *boot, const struct boot_state *state,
 	/* without a menu there is nothing to follow yet: it is made when GRUB is installed */
 	if (r < 0 || !grub.mkconfig || !grub.cfg || (!edited && !stale))
 		return r;
-	cs->refresh = boot->refresh ? REFRESH_RUN : REFRESH_PRINT;
-	return changeset_add_command(cs, argv);
-}
-
-/* The last lines of what a command printed, for the message. */
-static char *last_words(const struct spawn_result *result)
-{
-	const char *text = result->output;
-	size_t end = result->size, start;
-	unsigned lines = 0;
-
-	while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
-		end--;
-	for (start = end; start > 0; start--)
-		if (text[start - 1] == '\n' && ++lines == TAIL_LINES)
-			break;
-	return str_escape(text + start, end - start);
-}
-
-/* Keeps what it printed; a log that cannot be written does not make matters worse. */
-static void keep_log(const struct root *root, struct spawn_result *result)
-{
-	const struct content new = { .data = result->output, .size = result->size };
-	_cleanup_content_ struct content old = {};
-
-	if (content_read(root, KEPT_LOG, ROOT_MAX_PROC, &old) >= 0)
-		IGNORE(atomic_put(root, KEPT_LOG, &old, &new, 0600, 0));
-}
-
-static int run(const struct boot *boot, const char *const *argv, struct diag *diag)
-{
-	_cleanup_spawn_result_ struct spawn_result result = {};
-	const struct spawn spawn = {
-		.argv = argv,
-		.root = boot->root,
-		.where = root_mode(boot->root) == ROOT_LIVE ? SPAWN_HERE : SPAWN_NAMESPACE,
-		.timeout = REFRESH_TIMEOUT,
-	};
-	_cleanup_free_ char *tail = NULL, *hint = NULL;
-	int r = spawn_run(&spawn, &result);
-
-	if (r < 0 && r != -ETIMEDOUT) {
-		diag_error(diag, &(struct diag_where){ .path = argv[0] }, "cannot be run: %s",
-			   strerror(-r));
-		return r;
-	}
-	if (r == 0 && result.status == 0)
-		return 0;
-	keep_log(boot->root, &result);
-	tail = last_words(&result);
-	if (tail && *tail)
-		IGNORE(str_printf(&hint, "it printed (all of it is in " KEPT_LOG "): %s",
-				  tail)); /* then without */
-	if (r < 0)
-		diag_error(diag, &(struct diag_where){ .path = argv[0], .hint = hint },
-			   "was still running after %d minutes and was stopped",
-			   REFRESH_TIMEOUT / 60);
-	else
-		diag_error(diag, &(struct diag_where){ .path = argv[0], .hint = hint },
-			   "failed with exit status %d", result.status);
-	return r < 0 ? r : -EIO;
+	return tool_plan(boot, cs, argv);
 }
 
 /* --- checking a menu --- */
@@ -205,9 +139,9 @@ static int generate(const struct boot *boot, const struct grub *grub, const char
 
 	if (grub->updates_env)
 		mkconfig[3] = "--no-grubenv-update";
-	r = run(boot, mkconfig, diag);
+	r = tool_run(boot, mkconfig, diag);
 	if (r >= 0 && grub->script_check)
-		r = run(boot, check, diag);
+		r = tool_run(boot, check, diag);
 	if (r < 0)
 		return r;
 	r = content_read(boot->root, temporary, ROOT_MAX_GRUB_CFG, ret);

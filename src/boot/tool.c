@@ -5,12 +5,16 @@
 #include "base/root.h"
 #include "base/spawn.h"
 #include "base/str.h"
+#include "boot/record.h"
 
 enum {
 	TOOL_TIMEOUT = 15 * 60, /* seconds: DESIGN, "refresh command" */
 	TOOL_MAX_TEXT = 4 * 1024 * 1024,
-	TOOL_MAX_SHOWN = 400, /* bytes of its output in a message */
+	TAIL_LINES = 3, /* of a failed command's output in the message */
 };
+
+/* What a failed command printed. */
+#define KEPT_LOG RECORD_DIR "/refresh.log"
 
 int tool_find(const struct root *root, const char *const *names, char **ret)
 {
@@ -52,23 +56,32 @@ int tool_plan(const struct boot *boot, struct changeset *cs, const char *const *
 	return changeset_add_command(cs, argv);
 }
 
-/* The last lines of what it printed. */
-static const char *last_lines(const struct spawn_result *result)
+/* The last lines of what a command printed, for the message. */
+static char *last_words(const struct spawn_result *result)
 {
-	const char *p = result->output;
+	const char *text = result->output;
+	size_t end = result->size, start;
+	unsigned lines = 0;
 
-	if (!p)
-		return "";
-	if (result->size > TOOL_MAX_SHOWN) {
-		const char *eol = strchr(p + result->size - TOOL_MAX_SHOWN, '\n');
-
-		p = eol ? eol + 1 : p + result->size - TOOL_MAX_SHOWN;
-	}
-	return p;
+	while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' '))
+		end--;
+	for (start = end; start > 0; start--)
+		if (text[start - 1] == '\n' && ++lines == TAIL_LINES)
+			break;
+	return str_escape(text + start, end - start);
 }
 
-int tool_run(const struct boot *boot, const char *const *argv, char **ret_output,
-	     struct diag *diag)
+/* Keeps what it printed; a log that cannot be written does not make matters worse. */
+static void keep_log(const struct root *root, struct spawn_result *result)
+{
+	const struct content new = { .data = result->output, .size = result->size };
+	_cleanup_content_ struct content old = {};
+
+	if (content_read(root, KEPT_LOG, ROOT_MAX_PROC, &old) >= 0)
+		IGNORE(atomic_put(root, KEPT_LOG, &old, &new, 0600, 0));
+}
+
+int tool_run(const struct boot *boot, const char *const *argv, struct diag *diag)
 {
 	_cleanup_spawn_result_ struct spawn_result result = {};
 	const struct spawn spawn = {
@@ -77,21 +90,27 @@ int tool_run(const struct boot *boot, const char *const *argv, char **ret_output
 		.where = root_mode(boot->root) == ROOT_LIVE ? SPAWN_HERE : SPAWN_NAMESPACE,
 		.timeout = TOOL_TIMEOUT,
 	};
+	_cleanup_free_ char *tail = NULL, *hint = NULL;
 	int r = spawn_run(&spawn, &result);
 
-	if (r < 0) {
-		diag_error(diag, &(struct diag_where){ .path = argv[0] }, "%s",
-			   r == -ETIMEDOUT ? "did not end in time and was killed"
-					   : strerror(-r));
+	if (r < 0 && r != -ETIMEDOUT) {
+		diag_error(diag, &(struct diag_where){ .path = argv[0] }, "cannot be run: %s",
+			   strerror(-r));
 		return r;
 	}
-	if (result.status != 0) {
-		diag_error(diag, &(struct diag_where){ .path = argv[0] },
-			   "failed with exit status %d: %s", result.status,
-			   last_lines(&result));
-		return -EIO;
-	}
-	if (ret_output)
-		*ret_output = TAKE_PTR(result.output);
-	return 0;
+	if (r == 0 && result.status == 0)
+		return 0;
+	keep_log(boot->root, &result);
+	tail = last_words(&result);
+	if (tail && *tail)
+		IGNORE(str_printf(&hint, "it printed (all of it is in " KEPT_LOG "): %s",
+				  tail)); /* then without */
+	if (r < 0)
+		diag_error(diag, &(struct diag_where){ .path = argv[0], .hint = hint },
+			   "was still running after %d minutes and was stopped",
+			   TOOL_TIMEOUT / 60);
+	else
+		diag_error(diag, &(struct diag_where){ .path = argv[0], .hint = hint },
+			   "failed with exit status %d", result.status);
+	return r < 0 ? r : -EIO;
 }

@@ -22,11 +22,10 @@ int tool_plan(const struct boot *boot, struct changeset *cs,
 	      const char *const *argv) _must_check_;
 
 /*
- * Runs it where the root is. An exit status other than 0 is -EIO, with an error in diag that
- * has the end of what it printed. ret_output (may be NULL) gets all it printed.
+ * Runs it where the root is, at most 15 minutes. An exit status other than 0 is -EIO, with an
+ * error in diag that has the end of what it printed; all of it is kept beside the records.
  */
-int tool_run(const struct boot *boot, const char *const *argv, char **ret_output,
-	     struct diag *diag) _must_check_;
+int tool_run(const struct boot *boot, const char *const *argv, struct diag *diag) _must_check_;
 
 /* Whether the text of a script or program in the root has these bytes. */
 bool tool_mentions(const struct root *root, const char *path, const char *text);
