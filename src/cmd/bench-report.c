@@ -98,16 +98,6 @@ static enum term_style verdict_style(enum stats_verdict verdict)
 
 /* --- tables --- */
 
-static int add_columns(struct table *table, size_t n, const char *const *names,
-		       const unsigned *flags)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = table_add_column(table, names[i], flags[i]);
-	return r;
-}
-
 /* One row a workload and arm that is compared with arm 0. */
 static int add_difference(const struct cmd *cmd, struct table *table,
 			  const struct result *result, size_t c, const struct summary_case *one,
@@ -163,22 +153,25 @@ static int print_differences(const struct cmd *cmd, const struct result *result,
 {
 	_cleanup_table_ struct table *table = NULL;
 	_cleanup_free_ char *base = NULL;
-	const char *names[] = { "WORKLOAD", "UNIT",    NULL,
-				"ARM",	    "",	       "DIFFERENCE",
-				"CONTROL",  "VERDICT", "KERNEL INSTRUCTIONS" };
-	static const unsigned flags[ARRAY_SIZE(names)] = {
-		[2] = TABLE_RIGHT, [4] = TABLE_RIGHT, [6] = TABLE_RIGHT
+	struct table_column columns[] = {
+		{ "WORKLOAD", 0 },
+		{ "UNIT", 0 },
+		{ NULL, TABLE_RIGHT }, /* the base arm's name */
+		{ "ARM", 0 },
+		{ "", TABLE_RIGHT },
+		{ "DIFFERENCE", 0 },
+		{ "CONTROL", TABLE_RIGHT },
+		{ "VERDICT", 0 },
+		{ has_instructions(summary) ? "KERNEL INSTRUCTIONS" : NULL, 0 },
+		{},
 	};
 	int r = str_printf(&base, "%s", result->arms[0].name);
 
 	for (char *p = base; r >= 0 && *p; p++)
 		*p = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
-	names[2] = base;
+	columns[2].name = base;
 	if (r >= 0)
-		r = table_new(cmd->args, &table);
-	if (r >= 0)
-		r = add_columns(table, ARRAY_SIZE(names) - !has_instructions(summary), names,
-				flags);
+		r = table_new(cmd->args, columns, &table);
 	for (size_t c = 0; c < summary->n && r >= 0; c++)
 		for (size_t i = 0; i < summary->cases[c].n_differences && r >= 0; i++)
 			r = add_difference(cmd, table, result, c, &summary->cases[c],
@@ -225,18 +218,17 @@ static int add_arm(struct table *table, const char *title, const char *name,
 static int print_arms(const struct cmd *cmd, const struct result *result,
 		      const struct summary *summary)
 {
-	static const char *const names[] = { "WORKLOAD", "ARM",	  "MEDIAN", "LEAST",
-					     "CV",	 "MAP",	  "TOUCH",  "UNMAP",
-					     "FAULTS",	 "VALID", "DROPPED" };
-	static const unsigned flags[ARRAY_SIZE(names)] = {
-		0,	     0,		  TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT,
-		TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT, TABLE_RIGHT
+	static const struct table_column columns[] = {
+		{ "WORKLOAD", 0 },	    { "ARM", 0 },
+		{ "MEDIAN", TABLE_RIGHT },  { "LEAST", TABLE_RIGHT },
+		{ "CV", TABLE_RIGHT },	    { "MAP", TABLE_RIGHT },
+		{ "TOUCH", TABLE_RIGHT },   { "UNMAP", TABLE_RIGHT },
+		{ "FAULTS", TABLE_RIGHT },  { "VALID", TABLE_RIGHT },
+		{ "DROPPED", TABLE_RIGHT }, {},
 	};
 	_cleanup_table_ struct table *table = NULL;
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	if (r >= 0)
-		r = add_columns(table, ARRAY_SIZE(names), names, flags);
 	for (size_t c = 0; c < summary->n && r >= 0; c++) {
 		_cleanup_free_ char *title = NULL;
 
@@ -255,11 +247,10 @@ static int print_arms(const struct cmd *cmd, const struct result *result,
 static int print_rates(const struct cmd *cmd, const struct result *result,
 		       const struct summary *summary)
 {
+	static const struct table_column columns[] = { { "HMEAN", 0 }, {} };
 	_cleanup_table_ struct table *table = NULL;
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	if (r >= 0)
-		r = table_add_column(table, "HMEAN", 0);
 	for (size_t i = 0; i < summary->n_arms && r >= 0; i++)
 		r = table_add_column(table, result->arms[i].name, TABLE_RIGHT);
 	for (size_t c = 0; c < summary->n && r >= 0; c++)
@@ -499,22 +490,20 @@ static void print_comparison_end(const struct comparison *comparison)
 
 int bench_report_comparison(const struct cmd *cmd, const struct comparison *comparison)
 {
-	const char *names[] = { "WORKLOAD",
-				"UNIT",
-				"PLACE",
-				comparison->sides[0].name,
-				comparison->sides[1].name,
-				"MORE",
-				"DIFFERENCE",
-				"VERDICT" };
-	static const unsigned flags[ARRAY_SIZE(names)] = {
-		[3] = TABLE_RIGHT, [4] = TABLE_RIGHT, [5] = TABLE_RIGHT
+	const struct table_column columns[] = {
+		{ "WORKLOAD", 0 },
+		{ "UNIT", 0 },
+		{ "PLACE", 0 },
+		{ comparison->sides[0].name, TABLE_RIGHT },
+		{ comparison->sides[1].name, TABLE_RIGHT },
+		{ "MORE", TABLE_RIGHT },
+		{ "DIFFERENCE", 0 },
+		{ "VERDICT", 0 },
+		{},
 	};
 	_cleanup_table_ struct table *table = NULL;
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	if (r >= 0)
-		r = add_columns(table, ARRAY_SIZE(names), names, flags);
 	for (size_t i = 0; i < comparison->n && r >= 0; i++)
 		r = add_compare_row(cmd, table, &comparison->rows[i]);
 	if (r >= 0)

@@ -143,17 +143,17 @@ static int bench_run(const struct cmd *cmd)
 
 static int bench_list(const struct cmd *cmd)
 {
+	static const struct table_column columns[] = {
+		{ "WORKLOAD", 0 },
+		{ "UNIT", 0 },
+		{ "WHAT IT DOES", TABLE_WRAP },
+		{},
+	};
 	_cleanup_table_ struct table *table = NULL;
 	_cleanup_json_ struct json *top = json_new_object();
 	struct json *array = json_new_array();
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	if (r >= 0)
-		r = table_add_column(table, "WORKLOAD", 0);
-	if (r >= 0)
-		r = table_add_column(table, "UNIT", 0);
-	if (r >= 0)
-		r = table_add_column(table, "WHAT IT DOES", TABLE_WRAP);
 	for (size_t i = 0; i < n_workloads && r >= 0; i++) {
 		const struct workload *w = workloads[i];
 		struct json *object = json_new_object();
@@ -180,15 +180,15 @@ static int print_env(const struct cmd *cmd, const struct env *env)
 		[ENV_WARN] = TERM_WARN,
 		[ENV_UNKNOWN] = TERM_DIM,
 	};
+	static const struct table_column columns[] = {
+		{ "CHECK", 0 },
+		{ "STATE", 0 },
+		{ "SEEN", TABLE_WRAP },
+		{},
+	};
 	_cleanup_table_ struct table *table = NULL;
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	if (r >= 0)
-		r = table_add_column(table, "CHECK", 0);
-	if (r >= 0)
-		r = table_add_column(table, "STATE", 0);
-	if (r >= 0)
-		r = table_add_column(table, "SEEN", TABLE_WRAP);
 	for (size_t i = 0; i < env->n && r >= 0; i++) {
 		const struct env_check *check = &env->checks[i];
 

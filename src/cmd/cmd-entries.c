@@ -72,19 +72,17 @@ static int add_row(const struct cmd *cmd, struct table *table, const struct boot
 static int print_table(const struct cmd *cmd, const struct boot *boot,
 		       const struct boot_state *state)
 {
+	static const struct table_column columns[] = {
+		{ "  ENTRY", TABLE_TRUNCATE },
+		{ "KERNEL", 0 },
+		{ "MEMCG", 0 },
+		{ "BY", 0 },
+		{ "", 0 },
+		{},
+	};
 	_cleanup_table_ struct table *table = NULL;
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	if (r >= 0)
-		r = table_add_column(table, "  ENTRY", TABLE_TRUNCATE);
-	if (r >= 0)
-		r = table_add_column(table, "KERNEL", 0);
-	if (r >= 0)
-		r = table_add_column(table, "MEMCG", 0);
-	if (r >= 0)
-		r = table_add_column(table, "BY", 0);
-	if (r >= 0)
-		r = table_add_column(table, "", 0);
 	for (size_t i = 0; r >= 0 && i < state->entries.n; i++)
 		r = add_row(cmd, table, &state->entries.items[i]);
 	if (r >= 0)

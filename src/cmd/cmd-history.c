@@ -75,19 +75,14 @@ static int add_row(struct table *table, const struct record *record)
 
 static int print_table(const struct cmd *cmd, const struct history *history)
 {
+	static const struct table_column columns[] = {
+		{ "NR", TABLE_RIGHT },	 { "TIME", 0 },
+		{ "COMMAND", 0 },	 { "", 0 },
+		{ "FILES", TABLE_WRAP }, {},
+	};
 	_cleanup_table_ struct table *table = NULL;
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	if (r >= 0)
-		r = table_add_column(table, "NR", TABLE_RIGHT);
-	if (r >= 0)
-		r = table_add_column(table, "TIME", 0);
-	if (r >= 0)
-		r = table_add_column(table, "COMMAND", 0);
-	if (r >= 0)
-		r = table_add_column(table, "", 0);
-	if (r >= 0)
-		r = table_add_column(table, "FILES", TABLE_WRAP);
 	for (size_t i = history->n; r >= 0 && i-- > 0;)
 		r = add_row(table, &history->records[i]);
 	if (r >= 0)

@@ -63,15 +63,12 @@ static int add_need(const struct cmd *cmd, struct table *table, const struct nee
 
 static int print_text(const struct cmd *cmd, const struct needs *needs)
 {
-	static const struct {
-		const char *name;
-		unsigned flags;
-	} columns[] = { { "NEED", 0 }, { "LEVEL", 0 }, { "STATE", 0 }, { "SEEN", TABLE_WRAP } };
+	static const struct table_column columns[] = {
+		{ "NEED", 0 }, { "LEVEL", 0 }, { "STATE", 0 }, { "SEEN", TABLE_WRAP }, {}
+	};
 	_cleanup_table_ struct table *table = NULL;
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(columns); i++)
-		r = table_add_column(table, columns[i].name, columns[i].flags);
 	for (size_t i = 0; r >= 0 && i < needs->n; i++)
 		r = add_need(cmd, table, &needs->items[i]);
 	if (r >= 0)

@@ -257,16 +257,16 @@ static int print_reasons(const struct unit_findings *findings)
 
 static int print_table(const struct cmd *cmd, const struct unit_findings *findings)
 {
-	static const struct {
-		const char *name;
-		unsigned flags;
-	} columns[] = { { "UNIT", 0 },	{ "SETTING", 0 }, { "VALUE", 0 },
-			{ "STATE", 0 }, { "BOOT", 0 },	  { "WRITTEN IN", 0 } };
+	static const struct table_column columns[] = { { "UNIT", 0 },
+						       { "SETTING", 0 },
+						       { "VALUE", 0 },
+						       { "STATE", 0 },
+						       { "BOOT", 0 },
+						       { "WRITTEN IN", 0 },
+						       {} };
 	_cleanup_table_ struct table *table = NULL;
-	int r = table_new(cmd->args, &table);
+	int r = table_new(cmd->args, columns, &table);
 
-	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(columns); i++)
-		r = table_add_column(table, columns[i].name, columns[i].flags);
 	for (size_t i = 0; r >= 0 && i < findings->n; i++)
 		r = add_row(cmd, table, &findings->items[i]);
 	return r < 0 ? r : table_print(table, stdout);

@@ -11,7 +11,7 @@ struct table {
 	struct libscols_line *last;
 };
 
-int table_new(const struct args *args, struct table **ret)
+int table_new(const struct args *args, const struct table_column *columns, struct table **ret)
 {
 	_cleanup_table_ struct table *table = calloc(1, sizeof(*table));
 	int r;
@@ -22,6 +22,8 @@ int table_new(const struct args *args, struct table **ret)
 	if (!table->scols)
 		return -ENOMEM;
 	r = scols_table_enable_noheadings(table->scols, args->no_legend);
+	for (; r >= 0 && columns->name; columns++)
+		r = table_add_column(table, columns->name, columns->flags);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(table);

@@ -14,11 +14,19 @@ enum table_column_flags {
 	TABLE_WRAP = 1 << 2,	 /* may be wrapped to fit the terminal */
 };
 
-int table_new(const struct args *args, struct table **ret) _must_check_;
+struct table_column {
+	const char *name; /* NULL ends a list */
+	unsigned flags;
+};
+
+/* columns are copied. */
+int table_new(const struct args *args, const struct table_column *columns,
+	      struct table **ret) _must_check_;
 struct table *table_free(struct table *table);
 DEFINE_CLEANUP(struct table *, table_free);
 #define _cleanup_table_ _cleanup_(table_freep)
 
+/* One more, for tables whose columns are known late. */
 int table_add_column(struct table *table, const char *name, unsigned flags) _must_check_;
 /* n cells, one per column; NULL is an empty cell. */
 int table_add_row(struct table *table, size_t n, const char *const *cells) _must_check_;
