@@ -140,42 +140,58 @@ static int find_release(const struct root *root, const char *image, const char *
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int add_images(struct kernels *kernels, const struct root *root, const char *prefix)
+/* Paths of the names in /boot that match and lead to something, in the order of the names. */
+static int find_in_boot(const struct root *root, const struct strv *boot, const char *pattern,
+			struct strv *ret)
 {
-	_cleanup_strbuf_ struct strbuf pattern = {};
-	_cleanup_strv_ struct strv paths = {};
-	int r;
+	for (size_t i = 0; i < boot->n && ret->n < MAX_IMAGES; i++) {
+		_cleanup_free_ char *path = NULL;
 
-	strbuf_addf(&pattern, "%s*", prefix);
-	if (pattern.failed)
-		return -ENOMEM;
-	r = root_glob(root, pattern.data, MAX_IMAGES, &paths);
+		if (*boot->items[i] == '.' || !str_match_glob(pattern, boot->items[i]))
+			continue;
+		if (str_printf(&path, "/boot/%s", boot->items[i]) < 0)
+			return -ENOMEM;
+		if (root_exists(root, path))
+			strv_add(ret, path);
+	}
+	return strv_error(ret);
+}
+
+static int add_images(struct kernels *kernels, const struct root *root, const struct strv *boot,
+		      const char *prefix)
+{
+	_cleanup_free_ char *pattern = NULL;
+	_cleanup_strv_ struct strv paths = {};
+	int r = str_printf(&pattern, "%s*", prefix);
+
+	if (r >= 0)
+		r = find_in_boot(root, boot, pattern, &paths);
 	for (size_t i = 0; r >= 0 && i < paths.n; i++) {
-		const char *name = str_skip_prefix(paths.items[i], prefix);
+		const char *name = paths.items[i] + strlen("/boot/") + strlen(prefix);
 		_cleanup_free_ char *release = NULL;
 
-		if (!name || !*name || is_leftover(name))
+		if (!*name || is_leftover(name))
 			continue;
 		r = find_release(root, paths.items[i], name, &release);
 		if (r == -ENOMEM)
 			return r;
 		/* "image-backup" need not be a kernel */
-		if (release || str_skip_prefix(prefix, "/boot/vmlinu"))
+		if (release || str_skip_prefix(prefix, "vmlinu"))
 			r = add_kernel(kernels, release, paths.items[i], NULL);
 		else
 			r = 0;
 	}
-	return r == -ENOMEM ? r
-			    : 0; /* a directory that cannot be read has no kernels to offer */
+	return r;
 }
 
 /* Images whose names say nothing: the Raspberry Pi's, Arch Linux ARM's, Ubuntu's for the Pi. */
-static int add_unnamed(struct kernels *kernels, const struct root *root)
+static int add_unnamed(struct kernels *kernels, const struct root *root,
+		       const struct strv *boot)
 {
-	static const char *const patterns[] = { "/boot/kernel*.img",
-						"/boot/Image",
-						"/boot/zImage",
-						"/boot/vmlinuz",
+	static const char *const patterns[] = { "kernel*.img",
+						"Image",
+						"zImage",
+						"vmlinuz",
 						"/boot/firmware/kernel*.img",
 						"/boot/firmware/vmlinuz" };
 	int r = 0;
@@ -183,7 +199,8 @@ static int add_unnamed(struct kernels *kernels, const struct root *root)
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
 		_cleanup_strv_ struct strv paths = {};
 
-		r = root_glob(root, patterns[i], MAX_IMAGES, &paths);
+		r = *patterns[i] == '/' ? root_glob(root, patterns[i], MAX_IMAGES, &paths)
+					: find_in_boot(root, boot, patterns[i], &paths);
 		for (size_t k = 0; r >= 0 && k < paths.n; k++) {
 			_cleanup_free_ char *release = NULL;
 
@@ -236,7 +253,8 @@ static int add_modules(struct kernels *kernels, const struct root *root, const c
 }
 
 /* Where no image was found, as in a captured machine, configurations tell of kernels. */
-static int add_configs(struct kernels *kernels, const struct root *root)
+static int add_configs(struct kernels *kernels, const struct root *root,
+		       const struct strv *boot)
 {
 	_cleanup_strv_ struct strv paths = {};
 	int r;
@@ -244,7 +262,7 @@ static int add_configs(struct kernels *kernels, const struct root *root)
 	for (size_t i = 0; i < kernels->n; i++)
 		if (kernels->items[i].image)
 			return 0;
-	r = root_glob(root, "/boot/config-*", MAX_IMAGES, &paths);
+	r = find_in_boot(root, boot, "config-*", &paths);
 	for (size_t i = 0; r >= 0 && i < paths.n; i++) {
 		const char *name = str_skip_prefix(paths.items[i], "/boot/config-");
 
@@ -290,24 +308,30 @@ static bool is_same_dir(const struct root *root, const char *a, const char *b)
 int kernels_load(const struct root *root, const char *running_release, struct kernels *ret)
 {
 	/* the first image of a release is the one a boot loader reads */
-	static const char *const prefixes[] = { "/boot/vmlinuz-", "/boot/vmlinux-",
-						"/boot/kernel-",  "/boot/Image-",
-						"/boot/zImage-",  "/boot/image-" };
+	static const char *const prefixes[] = { "vmlinuz-", "vmlinux-", "kernel-",
+						"Image-",   "zImage-",	"image-" };
 	_cleanup_kernels_ struct kernels kernels = {};
-	int r = 0;
+	_cleanup_strv_ struct strv boot = {};
+	int r = root_list(root, "/boot", &boot);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		strv_done(&boot); /* what cannot be read has no kernels to offer */
+	r = 0;
 
 	if (running_release && !release_is_valid(running_release))
 		running_release = NULL;
 	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(prefixes); i++)
-		r = add_images(&kernels, root, prefixes[i]);
+		r = add_images(&kernels, root, &boot, prefixes[i]);
 	if (r >= 0)
 		r = add_modules(&kernels, root, "/usr/lib/modules");
 	if (r >= 0 && !is_same_dir(root, "/lib/modules", "/usr/lib/modules"))
 		r = add_modules(&kernels, root, "/lib/modules");
 	if (r >= 0)
-		r = add_unnamed(&kernels, root);
+		r = add_unnamed(&kernels, root, &boot);
 	if (r >= 0)
-		r = add_configs(&kernels, root);
+		r = add_configs(&kernels, root, &boot);
 	if (r >= 0)
 		r = add_running(&kernels, root, running_release);
 	for (size_t i = 0; r >= 0 && i < kernels.n; i++)
