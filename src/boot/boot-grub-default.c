@@ -8,6 +8,7 @@
 #include "base/diag.h"
 #include "boot/grub.h"
 #include "boot/shell-edit.h"
+#include "boot/shell-quote.h"
 
 static int default_probe(const struct root *root, struct diag *diag _unused_)
 {

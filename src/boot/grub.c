@@ -5,6 +5,7 @@
 #include "boot/fstab.h"
 #include "boot/grub-cfg.h"
 #include "boot/grubenv.h"
+#include "boot/shell-quote.h"
 
 enum { MAX_DROPINS = 1000 };
 

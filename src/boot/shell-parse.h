@@ -44,16 +44,3 @@ int shell_parse(const char *path, const char *text, size_t size, struct shell_ev
 		struct diag *diag) _must_check_;
 void shell_events_done(struct shell_events *events);
 #define _cleanup_shell_events_ _cleanup_(shell_events_done)
-
-/*
- * The end of the expansion that starts at text[at] with '$' or '`', or of the quoted string
- * that starts there with a quote: the offset behind it; SIZE_MAX when it does not end. quoted:
- * it stands in double quotes.
- */
-size_t shell_skip_expansion(const char *text, size_t size, size_t at, bool quoted) _pure_;
-
-/* Length of the variable name at s, or 0. */
-size_t shell_name_length(const char *s, size_t size) _pure_;
-
-/* Line and column, from 1, of an offset. */
-void shell_position(const char *text, size_t at, unsigned *ret_line, unsigned *ret_column);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "boot/shell-vars.h"
+#include "boot/shell-quote.h"
 
 #include "base/diag.h"
 #include "base/str.h"
