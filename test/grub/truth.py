@@ -189,6 +189,12 @@ def failing():
             "mkdir -p /etc/default/grub.d; echo 'GRUB_CMDLINE_LINUX=x' >/etc/default/grub.d/zzz.cfg; : >/etc/grub.d/50_bad",
         "drop-ins that sh cannot read": "mkdir -p /etc/default/grub.d; echo 'X=\"' >/etc/default/grub.d/a.cfg; : >/etc/grub.d/50_bad",
     }
+    lose = ("mv /etc/grub.d/10_linux /usr/lib/10_linux; printf '#!/bin/sh\n[ ! -e /etc/lose ] || mv /boot/vmlinuz-6.1.0-18-amd64 /etc/\n"
+            "/usr/lib/10_linux%s\n[ ! -e /etc/lose ] || mv /etc/vmlinuz-6.1.0-18-amd64 /boot/\n' >/etc/grub.d/10_linux; "
+            "chmod +x /etc/grub.d/10_linux; update-grub; touch /etc/lose; : >/etc/grub.d/50_bad")
+    cases["a kernel's entry gets lost"] = lose % ""
+    cases["a kernel's entry gets lost, /boot being its own file system"] = \
+        lose % " | sed s,/boot/vmlinuz,/vmlinuz,"
     for name, script in cases.items():
         with Machine() as m:
             m.must(f"{script}; chmod +x /etc/grub.d/50_bad")
