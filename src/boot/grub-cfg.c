@@ -213,14 +213,32 @@ static void forget_command(struct reader *r)
 	strv_done(&r->raw);
 }
 
+/*
+ * Which script of /etc/grub.d made what follows. Its number is the admin's to change (an order
+ * of the menu); grub-customizer runs the script through another one with "_proxy" in its name.
+ */
+static void note_script(struct reader *r, const char *path)
+{
+	static const char *const ours[] = { "_linux", "_linux_zfs", "_linux_xen",
+					    "_memcg_policy", "_linux_proxy" };
+	const char *name = strrchr(path, '/');
+
+	r->in_ours = r->in_foreign = false;
+	if (!name)
+		return;
+	name += 1 + strspn(name + 1, "0123456789");
+	r->in_foreign = streq(name, "_os-prober") || streq(name, "_os-prober_proxy");
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		if (streq(name, ours[i]))
+			r->in_ours = true;
+}
+
 /* "### BEGIN /etc/grub.d/10_linux ###" */
 static void read_comment(struct reader *r)
 {
-	static const char *const ours[] = { "10_linux", "10_linux_zfs", "20_linux_xen",
-					    "42_memcg_policy" };
 	size_t start = r->at, n;
 	_cleanup_free_ char *text = NULL;
-	const char *rest, *name;
+	const char *rest;
 
 	while (r->at < r->size && r->s[r->at] != '\n')
 		r->at++;
@@ -234,12 +252,7 @@ static void read_comment(struct reader *r)
 		return;
 	n = strcspn(rest, " ");
 	text[(size_t)(rest - text) + n] = '\0';
-	name = strrchr(rest, '/');
-	r->in_ours = false;
-	r->in_foreign = name && streq(name + 1, "30_os-prober");
-	for (size_t i = 0; name && i < ARRAY_SIZE(ours); i++)
-		if (streq(name + 1, ours[i]))
-			r->in_ours = true;
+	note_script(r, rest);
 }
 
 /* The innermost menu entry or submenu we are in, or -1. */

@@ -81,6 +81,14 @@ static void test_entries(void **state _unused_)
 						BEGIN("40_custom") "menuentry 'Mine' {\n linux "
 								   "/k y\n}\n" END("40_custom"),
 		  NULL, "X|/vmlinuz-1|root=/dev/vda1 x|4 default ours\nMine|/k|y|10\n" },
+		/* scripts under another number, as people order their menu, and a proxy */
+		{ BEGIN("09_os-prober") "menuentry 'W' { linux /k w\n}\n" END("09_os-prober")
+			  BEGIN("50_linux") "menuentry 'A' { linux /k a\n}\n" END("50_linux")
+				  BEGIN("10_linux_proxy") "menuentry 'B' { linux /k b\n}\n" END(
+					  "10_linux_proxy")
+					  BEGIN("41_my_linux") "menuentry 'C' { linux /k "
+							       "c\n}\n",
+		  NULL, "W|/k|w|2 default\nA|/k|a|6 ours\nB|/k|b|10 ours\nC|/k|c|14\n" },
 		/* the default boots no Linux: none of the entries is it */
 		{ "set default=1\nmenuentry 'Memtest' { linux16 /memtest\n}\n"
 		  "menuentry 'Setup' { fwsetup\n}\nmenuentry 'A' { linux /k a\n}\n",
