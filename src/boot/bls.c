@@ -157,6 +157,7 @@ static int take_line(struct bls_entry *entry, const char *text, const struct key
 		{ "title", &entry->title },	  { "version", &entry->version },
 		{ "linux", &entry->image },	  { "machine-id", &entry->machine_id },
 		{ "sort-key", &entry->sort_key }, { "architecture", &entry->architecture },
+		{ "efi", &entry->efi },		  { "uki", &entry->efi },
 	};
 
 	if (key_is(text, kv, "options"))
@@ -242,6 +243,7 @@ void bls_entry_done(struct bls_entry *entry)
 	free(entry->machine_id);
 	free(entry->sort_key);
 	free(entry->architecture);
+	free(entry->efi);
 	lines_done(&entry->lines);
 	*entry = (struct bls_entry){};
 }

@@ -31,7 +31,8 @@ struct bls_entry {
 	char *machine_id;
 	char *sort_key;
 	char *architecture;
-	bool not_linux;	    /* "efi", "uki" and the like: no line of ours */
+	char *efi;	    /* "efi" or "uki": a program of the partition */
+	bool not_linux;	    /* that, "uki-url" and the like: no line of ours */
 	bool rescue;	    /* made for rescue: left alone */
 	bool boom;	    /* managed by boom(8): left alone */
 	struct lines lines; /* the options, group 0; none: the entry has no such line */

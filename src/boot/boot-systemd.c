@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * systemd-boot with entries of type 1. Those there are get their words in place, in one change
- * that can be taken back, and not by kernel-install, which makes every initrd anew; kernels
- * installed later get them by /etc/kernel/cmdline, where kernel-install is what writes entries.
+ * systemd-boot with entries of type 1, and unified kernel images (boot/uki.h) beside them.
+ * Those there are get their words in place, in one change that can be taken back, and not by
+ * kernel-install, which makes every initrd anew; kernels installed later get them by
+ * /etc/kernel/cmdline, where kernel-install is what writes entries.
  */
 
 #include "base/diag.h"
 #include "boot/bls-dir.h"
 #include "boot/esp.h"
-#include "boot/image.h"
 #include "boot/kernel-cmdline.h"
 #include "boot/text.h"
+#include "boot/uki.h"
 
 /* --- probing --- */
 
@@ -47,72 +48,19 @@ static int systemd_probe(const struct root *root, struct diag *diag _unused_)
 
 /* --- reading --- */
 
-/* "default" of loader.conf, or NULL. */
-static int configured_default(const struct root *root, char **ret)
-{
-	for (const char *const *dir = esp_dirs; *dir; dir++) {
-		_cleanup_free_ char *path = NULL, *text = NULL;
-		_cleanup_strv_ struct strv lines = {};
-		int r;
-
-		if (str_printf(&path, "%s/loader/loader.conf", *dir) < 0)
-			return -ENOMEM;
-		r = root_read(root, path, ROOT_MAX_CMDLINE, &text, NULL);
-		if (r == -ENOMEM)
-			return r;
-		if (r < 0)
-			continue;
-		strv_split(&lines, text, "\r\n");
-		for (size_t i = 0; i < lines.n; i++) {
-			_cleanup_strv_ struct strv words = {};
-
-			strv_split(&words, lines.items[i], " \t");
-			if (words.n < 2 || !streq(words.items[0], "default"))
-				continue;
-			free(*ret);
-			*ret = strdup(words.items[1]);
-			if (!*ret)
-				return -ENOMEM;
-		}
-		if (strv_error(&lines) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* What the next boot takes, by the variables first; NULL: the first of the menu. */
-static int find_chosen(const struct root *root, char **ret)
-{
-	static const char *const variables[] = { "LoaderEntryOneShot", "LoaderEntryPreferred",
-						 "LoaderEntryDefault" };
-	_cleanup_free_ char *chosen = NULL;
-	int r = -ENOENT;
-
-	for (size_t i = 0; r == -ENOENT && i < ARRAY_SIZE(variables); i++)
-		r = image_loader_variable(root, variables[i], &chosen);
-	if (r < 0 && r != -ENOMEM)
-		r = configured_default(root, &chosen);
-	if (r >= 0 && streq_ptr(chosen, "@saved")) {
-		freep(&chosen);
-		chosen = NULL;
-		r = image_loader_variable(root, "LoaderEntryLastBooted", &chosen);
-	}
-	if (r == -ENOMEM)
-		return r;
-	*ret = TAKE_PTR(chosen);
-	return 0;
-}
-
 static int systemd_read(const struct boot *boot, struct boot_state *ret, struct diag *diag)
 {
 	_cleanup_boot_state_ struct boot_state state = {};
 	_cleanup_free_ char *chosen = NULL;
 	struct bls_source source = { .dirs = esp_entry_dirs, .reader = BLS_SYSTEMD };
-	int r = find_chosen(boot->root, &chosen);
+	int r = esp_chosen(boot->root, &chosen);
 
 	source.chosen = chosen;
 	if (r >= 0)
 		r = bls_dir_read(boot, &source, &state, diag);
+	/* its menu has both kinds */
+	if (r >= 0)
+		r = uki_read(boot, chosen, NULL, &state, diag);
 	if (r >= 0)
 		r = kernel_cmdline_read(boot, &state, diag);
 	if (r < 0)
@@ -151,7 +99,11 @@ static int systemd_plan(const struct boot *boot, const struct boot_state *state,
 		r = kernel_cmdline_plan(boot, state, words, 0, cs, diag);
 	if (r >= 0)
 		r = bls_dir_plan(boot, &source, state, words, cs, diag);
-	return r < 0 ? r : text_plan_verify(boot, state, words, cs->n > 0, cs);
+	if (r >= 0)
+		r = uki_plan(boot, state, words, cs, diag);
+	if (r < 0 || cs->refresh == REFRESH_PRINT)
+		return r;
+	return text_plan_verify(boot, state, words, cs->n > 0, cs);
 }
 
 static int systemd_take_back(const struct boot *boot _unused_, const char *path,
@@ -160,6 +112,10 @@ static int systemd_take_back(const struct boot *boot _unused_, const char *path,
 {
 	if (streq(path, KERNEL_CMDLINE))
 		return kernel_cmdline_take_back(path, before, written, now, ret, diag);
+	if (str_has_suffix(path, "/" UKI_ADDON)) {
+		*ret = (struct content){};
+		return 0;
+	}
 	return bls_take_back(BLS_SYSTEMD, path, before, written, now, ret, diag);
 }
 
@@ -170,6 +126,7 @@ const struct boot_backend boot_systemd = {
 	.probe = systemd_probe,
 	.read = systemd_read,
 	.plan = systemd_plan,
+	.make = uki_make,
 	.plan_refresh = text_plan_verify,
 	.refresh = text_no_refresh,
 	.verify = text_verify,

@@ -149,6 +149,9 @@ static struct kernel *find_kernel(const struct boot *boot, const struct boot_ent
 	if (entry->foreign || !entry->image || *entry->image != '/')
 		return NULL;
 	kernel = kernels_find_image(boot->kernels, boot->root, entry->image);
+	/* an image that holds more than a kernel: by what the entry says */
+	if (!kernel && entry->kernel)
+		kernel = kernels_find(boot->kernels, entry->kernel);
 	if (kernel || str_printf(&below, "/boot%s", entry->image) < 0)
 		return kernel;
 	return kernels_find_image(boot->kernels, boot->root, below);

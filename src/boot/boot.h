@@ -101,6 +101,10 @@ struct boot_backend {
 	int (*plan_refresh)(const struct boot *boot, const struct boot_state *state,
 			    const struct boot_words *words, bool edited, struct changeset *cs);
 
+	/* Makes the bytes of the edits that plan() left unmade, and changes nothing else. NULL:
+	 * there are none. */
+	int (*make)(const struct boot *boot, struct changeset *cs, struct diag *diag);
+
 	/* Makes the loader's own files follow. An error leaves them as they were. */
 	int (*refresh)(const struct boot *boot, const struct boot_words *words,
 		       struct diag *diag);

@@ -115,6 +115,17 @@ int changeset_edit(struct changeset *cs, const struct root *root, const char *pa
 	return append_edit(cs, &edit);
 }
 
+int changeset_edit_unmade(struct changeset *cs, const struct root *root, const char *path,
+			  size_t max, mode_t mode, unsigned flags, struct diag *diag)
+{
+	int r = changeset_edit(cs, root, path, max, "", 1, mode, flags, diag);
+	struct edit *edit = find_edit(cs, path);
+
+	if (r >= 0 && edit)
+		edit->unmade = true;
+	return r;
+}
+
 int changeset_add_command(struct changeset *cs, const char *const *argv)
 {
 	struct command command = {};
@@ -325,13 +336,22 @@ static int recover(const struct changeset_task *task, struct diag *diag)
 	return 0;
 }
 
+static bool is_unmade(const struct changeset *cs)
+{
+	for (size_t i = 0; i < cs->n; i++)
+		if (cs->edits[i].unmade)
+			return true;
+	return false;
+}
+
 static int run_locked(const struct changeset_task *task, struct changeset *cs,
 		      struct diag *diag)
 {
 	_cleanup_strv_ struct strv made = {};
-	int r;
+	int r = is_unmade(cs) ? task->make(task->userdata, cs, diag) : 0;
 
-	r = missing_dirs(cs, task->root, &made);
+	if (r >= 0)
+		r = missing_dirs(cs, task->root, &made);
 	if (r < 0)
 		return r;
 	r = record_begin(task->root, cs, task->verb, &made);

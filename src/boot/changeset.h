@@ -31,6 +31,8 @@ struct edit {
 	struct content new; /* no data: the file goes */
 	mode_t mode;	    /* of a new file */
 	unsigned flags;	    /* enum atomic_flags */
+	/* a program makes the new bytes; until changeset_task.make() a NUL stands for them */
+	bool unmade;
 };
 
 /* Something that is run, or that the user has to run. */
@@ -73,6 +75,10 @@ struct changeset {
 int changeset_edit(struct changeset *cs, const struct root *root, const char *path, size_t max,
 		   const char *data, size_t size, mode_t mode, unsigned flags,
 		   struct diag *diag) _must_check_;
+/* Plans that path will hold what changeset_task.make() makes. */
+int changeset_edit_unmade(struct changeset *cs, const struct root *root, const char *path,
+			  size_t max, mode_t mode, unsigned flags,
+			  struct diag *diag) _must_check_;
 /* The planned bytes of a path, or NULL when it is not edited. */
 const struct edit *changeset_find(const struct changeset *cs, const char *path) _pure_;
 /* argv is NULL-terminated and copied. */
@@ -92,6 +98,11 @@ struct changeset_task {
 
 	/* Called without the lock, and again under it. Never writes. */
 	int (*plan)(void *userdata, struct changeset *cs, struct diag *diag);
+	/*
+	 * Runs what makes the bytes of unmade edits: under the lock, before anything is
+	 * recorded, so that nothing has to be put back when it fails.
+	 */
+	int (*make)(void *userdata, struct changeset *cs, struct diag *diag);
 	/*
 	 * Makes the loader's files follow and proves it; also called to finish a change that
 	 * was interrupted (cs then is its record). 0, or a negative errno with an error in

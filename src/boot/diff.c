@@ -239,6 +239,13 @@ void diff_unified(struct strbuf *out, const char *old_path, const char *old, siz
 	if (old_size == new_size && (old_size == 0 || memcmp(old, new, old_size) == 0) &&
 	    old_path && new_path)
 		return;
+	/* as diff(1) tells them */
+	if (memchr(old ? old : "", 0, old_size) || memchr(new ? new : "", 0, new_size)) {
+		strbuf_addf(out, "Binary files %s and %s differ\n",
+			    old_path ? old_path : "/dev/null",
+			    new_path ? new_path : "/dev/null");
+		return;
+	}
 	if (split_lines(old ? old : "", old_size, &a) < 0 ||
 	    split_lines(new ? new : "", new_size, &b) < 0) {
 		out->failed = true;

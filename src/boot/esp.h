@@ -22,5 +22,11 @@ int esp_has_systemd_boot(const struct root *root) _must_check_;
  */
 int esp_loader(const struct root *root, char **ret) _must_check_;
 
+/*
+ * What the next boot of systemd-boot takes: its variables, else loader.conf; a pattern of an
+ * entry's file name. NULL in *ret: the first of the menu. Owned by the caller.
+ */
+int esp_chosen(const struct root *root, char **ret) _must_check_;
+
 /* Whether Secure Boot is on: 1, 0, -ENODATA when that cannot be told. */
 int esp_secure_boot(const struct root *root);

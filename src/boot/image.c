@@ -41,16 +41,22 @@ static int read_at(int fd, void *buf, size_t size, uint64_t offset)
 	return 0;
 }
 
-int image_pe_section(const struct root *root, const char *path, const char *section, char **ret)
+/* An open image and its headers. */
+struct pe {
+	int fd;
+	uint64_t at; /* of the COFF header, behind the signature */
+	unsigned n_sections;
+	unsigned optional_size;
+};
+
+static int pe_open(const struct root *root, const char *path, struct pe *ret)
 {
-	unsigned char dos[64], coff[24], header[40];
-	_cleanup_free_ char *text = NULL;
+	unsigned char dos[64], coff[24];
 	_cleanup_fd_ int fd = -EBADF;
 	uint64_t at;
 	unsigned n;
-	int r;
+	int r = root_open_file(root, path, &fd, NULL);
 
-	r = root_open_file(root, path, &fd, NULL);
 	if (r >= 0)
 		r = read_at(fd, dos, sizeof(dos), 0);
 	if (r < 0)
@@ -64,30 +70,91 @@ int image_pe_section(const struct root *root, const char *path, const char *sect
 	n = le16(coff + 6);
 	if (memcmp(coff, "PE\0\0", 4) != 0 || n > IMAGE_MAX_SECTIONS)
 		return -EBADMSG;
-	at += sizeof(coff) + le16(coff + 20);
-	for (unsigned i = 0; i < n; i++, at += sizeof(header)) {
-		uint32_t size;
+	*ret = (struct pe){ fd, at + sizeof(coff), n, le16(coff + 20) };
+	fd = -EBADF;
+	return 0;
+}
 
-		r = read_at(fd, header, sizeof(header), at);
+static void pe_close(struct pe *pe)
+{
+	closep(&pe->fd);
+}
+
+/* The header of the first section of that name, or -ENOENT. */
+static int pe_find(const struct pe *pe, const char *section, unsigned char header[static 40])
+{
+	uint64_t at = pe->at + pe->optional_size;
+
+	for (unsigned i = 0; i < pe->n_sections; i++, at += 40) {
+		int r = read_at(pe->fd, header, 40, at);
+
 		if (r < 0)
 			return r;
-		if (strncmp((const char *)header, section, 8) != 0)
-			continue;
-		/* as loaded: VirtualSize, of which the file holds SizeOfRawData */
-		size = MIN(le32(header + 8), le32(header + 16));
-		if (size > IMAGE_MAX_SECTION)
-			return -EFBIG;
-		text = malloc(size + 1);
-		if (!text)
-			return -ENOMEM;
-		r = read_at(fd, text, size, le32(header + 20));
-		if (r < 0)
-			return r;
-		text[size] = '\0';
-		*ret = TAKE_PTR(text);
-		return 0;
+		if (strncmp((const char *)header, section, 8) == 0)
+			return 0;
 	}
 	return -ENOENT;
+}
+
+int image_pe_section(const struct root *root, const char *path, const char *section, char **ret)
+{
+	_cleanup_(pe_close) struct pe pe = { .fd = -EBADF };
+	_cleanup_free_ char *text = NULL;
+	unsigned char header[40];
+	uint32_t size;
+	int r = pe_open(root, path, &pe);
+
+	if (r >= 0)
+		r = pe_find(&pe, section, header);
+	if (r < 0)
+		return r;
+	/* as loaded: VirtualSize, of which the file holds SizeOfRawData */
+	size = MIN(le32(header + 8), le32(header + 16));
+	if (size > IMAGE_MAX_SECTION)
+		return -EFBIG;
+	text = malloc(size + 1);
+	if (!text)
+		return -ENOMEM;
+	r = read_at(pe.fd, text, size, le32(header + 20));
+	if (r < 0)
+		return r;
+	text[size] = '\0';
+	*ret = TAKE_PTR(text);
+	return 0;
+}
+
+int image_pe_has(const struct root *root, const char *path, const char *section)
+{
+	_cleanup_(pe_close) struct pe pe = { .fd = -EBADF };
+	unsigned char header[40];
+	int r = pe_open(root, path, &pe);
+
+	if (r >= 0)
+		r = pe_find(&pe, section, header);
+	return r == -ENOENT && pe.fd >= 0 ? 0 : r < 0 ? r : 1;
+}
+
+int image_pe_is_signed(const struct root *root, const char *path)
+{
+	/* the fifth data directory, "attribute certificates": behind 96 bytes in a PE32 and
+	 * 112 in a PE32+ */
+	enum { PE32 = 0x10b, PE32_PLUS = 0x20b, CERTIFICATES = 4 };
+	_cleanup_(pe_close) struct pe pe = { .fd = -EBADF };
+	unsigned char magic[2], directory[8];
+	unsigned start;
+	int r = pe_open(root, path, &pe);
+
+	if (r >= 0)
+		r = read_at(pe.fd, magic, sizeof(magic), pe.at);
+	if (r < 0)
+		return r;
+	if (le16(magic) != PE32 && le16(magic) != PE32_PLUS)
+		return -EBADMSG;
+	start = (le16(magic) == PE32 ? 96 : 112) + CERTIFICATES * sizeof(directory);
+	if (start + sizeof(directory) > pe.optional_size)
+		return 0;
+	r = read_at(pe.fd, directory, sizeof(directory), pe.at + start);
+	return r < 0 ? r : le32(directory + 4) > 0;
 }
 
 /* --- device tree (devicetree specification, chapter 5) --- */

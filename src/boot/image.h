@@ -25,6 +25,10 @@ enum {
 int image_pe_section(const struct root *root, const char *path, const char *section,
 		     char **ret) _must_check_;
 
+/* Whether an image has such a section, or a signature: 1, 0 or a negative errno as above. */
+int image_pe_has(const struct root *root, const char *path, const char *section) _must_check_;
+int image_pe_is_signed(const struct root *root, const char *path) _must_check_;
+
 /* chosen/bootargs of a device tree, owned by the caller. -ENOENT: none; -EBADMSG: no tree. */
 int image_dtb_bootargs(const void *data, size_t size, char **ret) _must_check_;
 

@@ -91,6 +91,13 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 	return r;
 }
 
+static int make(void *userdata, struct changeset *cs, struct diag *diag)
+{
+	struct write *w = userdata;
+
+	return w->host.boot.backend->make(&w->host.boot, cs, diag);
+}
+
 /* The loader's files follow; for an interrupted change the record says what was wanted. */
 static int finish(void *userdata, const struct changeset *cs, struct diag *diag)
 {
@@ -337,6 +344,7 @@ int write_run(struct write *w)
 		.root = w->cmd->root,
 		.verb = w->verb,
 		.plan = plan,
+		.make = make,
 		.finish = finish,
 		.userdata = w,
 		.dry_run = w->cmd->args->dry_run,

@@ -72,6 +72,28 @@ def image(*parameters):
             + b"".join(b"\0" + p.encode() + b"=\0" for p in parameters) + bytes(100))
 
 
+def pe(**sections):
+    """A PE32+ image with these sections and no code; a leading dot goes in front of each name."""
+    table, bodies, at = b"", b"", 0x1000
+    for name, data in sections.items():
+        data = data.encode() if isinstance(data, str) else data
+        table += struct.pack("<8s8I", b"." + name.encode(), len(data), at, len(data), at,
+                             0, 0, 0, 0x40000040)
+        body = data + bytes(-len(data) % 512)
+        bodies += body
+        at += len(body)
+    head = (b"MZ" + bytes(58) + struct.pack("<I", 64) + b"PE\0\0"
+            + struct.pack("<HHIIIHH", 0x8664, len(sections), 0, 0, 0, 240, 0x206)
+            + struct.pack("<H", 0x20b) + bytes(238) + table)
+    return head + bytes(0x1000 - len(head)) + bodies
+
+
+def uki(cmdline, release="6.17.4-arch1-1", osid="arch", stub="257.7"):
+    sections = {"sdmagic": f"#### LoaderInfo: systemd-stub {stub} ####", "linux": "MZ",
+                "osrel": f'NAME="Some Linux"\nID={osid}\n', "uname": release + "\0"}
+    return pe(**sections, **({"cmdline": cmdline} if cmdline else {}))
+
+
 PI_TREE = tree("coherent_pool=1M cgroup_disable=memory numa_policy=interleave")
 # a device tree that switches memcg off: (kernel or None, exit status of "set on")
 TREES = {
@@ -200,6 +222,28 @@ ROOTS = {
                                           "initrd  /initramfs-linux.img\noptions root=UUID=x rw",
         "/boot/loader/entries/windows.conf": "title Windows\nefi /EFI/Microsoft/x.efi\n",
     }),
+    "arch-uki": ("uki", {
+        "/etc/os-release": "ID=arch\n",
+        "/usr/lib/modules/6.17.4-arch1-1/vmlinuz": "",
+        "/usr/bin/mkinitcpio": "",
+        "/etc/mkinitcpio.d/linux.preset": 'default_uki="/efi/EFI/Linux/arch-linux.efi"\n',
+        "/etc/kernel/cmdline": "root=UUID=x rw quiet\n",
+        "/efi/EFI/Linux/arch-linux.efi": uki("root=UUID=x rw quiet\n"),
+        "/efi/EFI/systemd/systemd-bootx64.efi": "",
+    }),
+    "fedora-uki": ("uki", {
+        "/etc/os-release": "ID=fedora\n",
+        "/usr/lib/modules/6.17.4-300.fc43.x86_64/modules.dep": "",
+        "/usr/bin/kernel-install": "",
+        "/etc/kernel/cmdline": "root=UUID=x ro quiet\n",
+        "/boot/efi/EFI/Linux/x-6.17.4-300.fc43.x86_64.efi":
+            uki("root=UUID=x ro quiet", "6.17.4-300.fc43.x86_64", "fedora"),
+        "/boot/efi/EFI/Linux/other.efi": uki("root=UUID=y", "7.1", "other"),
+    }),
+    "uki-without-line": ("uki", {
+        "/etc/os-release": "ID=arch\n",
+        "/efi/EFI/Linux/arch-linux.efi": uki("root=UUID=x rw quiet\n"),
+    }, 5),
     "debian-systemd-boot": ("systemd-boot", {
         "/boot/efi/EFI/systemd/systemd-bootx64.efi": "",
         "/etc/machine-id": MID + "\n",

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Unified kernel images: a kernel, its initrd and its command line in one EFI program, put
+ * together by systemd-stub (src/boot/stub.c, v254 to v261). The line is the image's own, or
+ * what was passed to it (never with Secure Boot on, where the image has one); then what the
+ * add-ons of the partition append, then those of the image, each in the order of their names.
+ */
+
+#include "boot/boot.h"
+
+/* The add-on that is ours alone. */
+#define UKI_ADDON "memcg-policy.addon.efi"
+
+enum { UKI_MAX_ADDON = 1024 * 1024 };
+
+struct uki {
+	char *partition; /* where its file system is mounted: "/efi" */
+	char *name;	 /* of the file */
+	char *line;	 /* its own command line, or NULL */
+	char *release;	 /* or NULL */
+	bool foreign;	 /* of another system */
+	bool counted;	 /* its name carries a boot counter, and changes */
+	bool takes_addons;
+};
+
+/* All images below the ESP and the extended boot partition. */
+int uki_list(const struct root *root, struct strv *ret) _must_check_;
+/* -EBADMSG when the file is none. */
+int uki_open(const struct boot *boot, const char *path, struct uki *ret) _must_check_;
+void uki_done(struct uki *uki);
+#define _cleanup_uki_ _cleanup_(uki_done)
+
+/*
+ * Adds the entries: each image, and each entry of type 1 that passes options to one; "image" is
+ * the UKI. chosen as for bls_source, or NULL. without: the name of an add-on that is passed
+ * over, or NULL.
+ */
+int uki_read(const struct boot *boot, const char *chosen, const char *without,
+	     struct boot_state *state, struct diag *diag) _must_check_;
+/* Whether uki_read() made the entry. */
+bool uki_is_entry(const struct boot_entry *entry) _pure_;
+
+/*
+ * plan(), make() and take_back() of a backend that boots them: an add-on, where one is read and
+ * can be built and, with Secure Boot, signed; else /etc/kernel/cmdline and what builds the
+ * images anew, which is printed.
+ */
+int uki_plan(const struct boot *boot, const struct boot_state *state,
+	     const struct boot_words *words, struct changeset *cs,
+	     struct diag *diag) _must_check_;
+int uki_make(const struct boot *boot, struct changeset *cs, struct diag *diag) _must_check_;
