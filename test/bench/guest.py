@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "vm"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "vm"))
 import initramfs  # noqa: E402
 import vm  # noqa: E402
 
@@ -55,8 +56,18 @@ def build(path, program, options):
     return path
 
 
-def boot(kernel, initrd, off=False, timeout=900):
-    """One boot: the parsed result of bench. vm.Failed with the console when there is none."""
+def build_reference(path):
+    """An initramfs whose init is reference.c."""
+    vm.need("cc")
+    with tempfile.TemporaryDirectory() as top:
+        program = pathlib.Path(top, "init")
+        subprocess.run(["cc", "-O2", "-static", "-o", program, HERE / "reference.c"], check=True)
+        initramfs.build(path, files={"/init": str(program)})
+    return path
+
+
+def boot_text(kernel, initrd, off=False, timeout=900):
+    """One boot: (what came on the second serial line, the console)."""
     vm.need("qemu-system-x86_64")
     with tempfile.TemporaryDirectory(prefix="memcg-tcg-") as top:
         console, result = pathlib.Path(top, "console"), pathlib.Path(top, "result")
@@ -70,9 +81,28 @@ def boot(kernel, initrd, off=False, timeout=900):
             except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as e:
                 said = console.read_text(errors="replace") if console.exists() else ""
                 raise vm.Failed(f"{e}\n{said[-2000:]}") from None
-        text = result.read_text(errors="replace")
-        try:
-            return json.loads(text)
-        except ValueError:
-            said = console.read_text(errors="replace")
-            raise vm.Failed(f"no result: {text[:200]!r}\n{said[-2000:]}") from None
+        return result.read_text(errors="replace"), console.read_text(errors="replace")
+
+
+def boot(kernel, initrd, off=False):
+    """The parsed result of bench. vm.Failed with the console when there is none."""
+    text, said = boot_text(kernel, initrd, off)
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise vm.Failed(f"no result: {text[:200]!r}\n{said[-2000:]}") from None
+
+
+def boot_reference(kernel, initrd, off=False):
+    """{workload: {place: instructions per page}} of the second pass."""
+    text, said = boot_text(kernel, initrd, off)
+    table = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) != 4 or words[0] not in ("1", "2"):
+            raise vm.Failed(f"the reference says {line!r}\n{said[-2000:]}")
+        if words[0] == "2":
+            table.setdefault(words[1], {})["off" if off else words[2]] = float(words[3])
+    if not table:
+        raise vm.Failed(f"the reference says nothing\n{said[-2000:]}")
+    return table
