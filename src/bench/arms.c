@@ -105,12 +105,8 @@ static bool is_v2(const struct root *root, const char *tree)
 	       fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-/* Why the root cgroup cannot be used, or NULL. */
-static const char *why_not(const struct root *root, const struct running *running,
-			   const struct arms_request *request)
+const char *arms_why_here(const struct root *root, const struct running *running)
 {
-	if (request->no_cgroup)
-		return "--no-cgroup";
 	switch (running->memcg) {
 	case MEMCG_OFF:
 		return "memcg is off in this boot";
@@ -242,7 +238,7 @@ int arms_open(const struct root *root, const struct running *running,
 	      const struct arms_request *request, struct arms *ret, struct diag *diag)
 {
 	struct arms arms = {};
-	const char *why = why_not(root, running, request);
+	const char *why = request->no_cgroup ? "--no-cgroup" : arms_why_here(root, running);
 	int r = why ? 0 : open_all(&arms, root, running, request, diag);
 
 	if (r < 0) {

@@ -52,6 +52,9 @@ int arms_open(const struct root *root, const struct running *running,
 /* Removes them; a group that is left is a warning. */
 void arms_close(struct arms *arms, struct diag *diag);
 
+/* Why the root cgroup cannot be used here, part of a sentence, or NULL. */
+const char *arms_why_here(const struct root *root, const struct running *running);
+
 /* The depth of the cgroups most processes of this host are in, 1 if they are all in the root.
  */
 unsigned arms_usual_depth(const struct root *root, bool v2);

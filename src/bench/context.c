@@ -124,8 +124,9 @@ static char *read_model(const struct root *root)
 	return context_read(root, "/proc/device-tree/model");
 }
 
-static char *read_hypervisor(const struct root *root, const char *cpuinfo)
+char *context_hypervisor(const struct root *root)
 {
+	_cleanup_free_ char *cpuinfo = context_read(root, "/proc/cpuinfo");
 	const char *flags = cpuinfo ? find_field(cpuinfo, "flags") : NULL;
 	_cleanup_free_ char *line = flags ? str_dup_n(flags, strcspn(flags, "\n")) : NULL;
 	_cleanup_strv_ struct strv words = {};
@@ -193,7 +194,7 @@ int context_load(const struct root *root, const struct running *running, struct 
 	text[CONTEXT_MACHINE] = copy(running->machine);
 	text[CONTEXT_CPU] = read_cpu(cpuinfo);
 	text[CONTEXT_MODEL] = read_model(root);
-	text[CONTEXT_HYPERVISOR] = read_hypervisor(root, cpuinfo);
+	text[CONTEXT_HYPERVISOR] = context_hypervisor(root);
 	text[CONTEXT_CMDLINE] = TAKE_PTR(cmdline);
 	text[CONTEXT_MEMCG] = copy(memcg_state_to_string(running->memcg));
 	text[CONTEXT_HIERARCHY] = copy(hierarchy_to_string(running->hierarchy));

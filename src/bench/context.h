@@ -22,6 +22,8 @@ double context_read_number(const struct root *root, const char *path);
 double context_read_field(const struct root *root, const char *path, const char *name);
 /* The word in brackets ("always [madvise] never"); NULL. */
 char *context_read_choice(const struct root *root, const char *path);
+/* The hypervisor's name, "yes" where only that there is one is known, "no"; NULL: not known. */
+char *context_hypervisor(const struct root *root);
 /* The speed of one CPU now, NAN when the kernel does not say. */
 double context_khz(const struct root *root, int cpu);
 

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { SETTLE_SECONDS = 300 };
 
@@ -37,6 +38,7 @@ void env_done(struct env *env)
 struct look {
 	const struct root *root;
 	const struct running *running;
+	uint64_t watch_ns;
 };
 
 /* Each gives a state and a text (owned by the caller; NULL: out of memory). */
@@ -73,19 +75,54 @@ static enum env_state check_memcg(const struct look *look, char **ret)
 	}
 }
 
-static enum env_state check_privilege(const struct look *look, char **ret)
+static enum env_state check_privilege(const struct look *look _unused_, char **ret)
 {
-	const char *container = look->running->container;
-
 	if (geteuid() != 0)
 		return say(ENV_WARN, ret,
 			   "not root: samples can only be taken here, not in "
 			   "the root cgroup and a child");
-	if (container && !streq(container, "none"))
-		return say(ENV_WARN, ret,
-			   "in a container (%s): the root cgroup may be out of reach",
-			   container);
 	return say(ENV_OK, ret, "root");
+}
+
+static enum env_state check_cgroups(const struct look *look, char **ret)
+{
+	const struct running *running = look->running;
+	const char *why = arms_why_here(look->root, running);
+	bool v2 = running->hierarchy == HIERARCHY_V2;
+
+	if (running->memcg == MEMCG_OFF || running->memcg == MEMCG_UNAVAILABLE)
+		return say(ENV_OK, ret, "not needed in this boot");
+	if (why)
+		return say(ENV_WARN, ret, "%s: one place only, nothing to compare it with",
+			   why);
+	return say(ENV_OK, ret, "memory is in the %s tree %s; most processes are %u deep",
+		   v2 ? "v2" : "v1", running->memory_tree, arms_usual_depth(look->root, v2));
+}
+
+static enum env_state check_machine(const struct look *look, char **ret)
+{
+	_cleanup_free_ char *hypervisor = context_hypervisor(look->root);
+
+	if (!hypervisor)
+		return say(ENV_UNKNOWN, ret, "not known whether it is virtual");
+	if (streq(hypervisor, "no"))
+		return say(ENV_OK, ret, "not virtual");
+	return say(
+		ENV_WARN, ret,
+		"virtual%s%s: a fault costs more than on bare metal, and neighbours are felt",
+		streq(hypervisor, "yes") ? "" : ", ",
+		streq(hypervisor, "yes") ? "" : hypervisor);
+}
+
+static enum env_state check_isolation(const struct look *look, char **ret)
+{
+	_cleanup_free_ char *cpus =
+		context_read(look->root, "/sys/devices/system/cpu/isolated");
+
+	if (!cpus || !*cpus)
+		return say(ENV_OK, ret, "no CPU is kept free of other work");
+	return say(ENV_OK, ret, "CPUs %s are kept free of other work: --cpus=%s uses them",
+		   cpus, cpus);
 }
 
 static enum env_state check_pmu(const struct look *look _unused_, char **ret)
@@ -229,6 +266,32 @@ static enum env_state check_numa(const struct look *look, char **ret)
 	return say(ENV_OK, ret, "%s", nodes ? nodes : "one node");
 }
 
+/* What the cost of a fault is to be multiplied with. */
+static enum env_state check_faults(const struct look *look, char **ret)
+{
+	const struct timespec watch = { (time_t)(look->watch_ns / 1000000000),
+					(long)(look->watch_ns % 1000000000) };
+	double uptime = context_read_number(look->root, "/proc/uptime");
+	double before = context_read_field(look->root, "/proc/vmstat", "pgfault");
+	uint64_t start = counters_wall_ns();
+	double seconds;
+
+	if (look->watch_ns == 0) {
+		if (isnan(before) || isnan(uptime))
+			return say(ENV_UNKNOWN, ret, "not counted here");
+		return say(ENV_OK, ret,
+			   "%.0f a second on average since boot; --watch=10s counts now",
+			   before / uptime);
+	}
+	if (nanosleep(&watch, NULL) < 0)
+		return say(ENV_UNKNOWN, ret, "interrupted");
+	seconds = (double)(counters_wall_ns() - start) / 1e9;
+	before = context_read_field(look->root, "/proc/vmstat", "pgfault") - before;
+	if (isnan(before))
+		return say(ENV_UNKNOWN, ret, "not counted here");
+	return say(ENV_OK, ret, "%.0f a second, counted for %.1f s", before / seconds, seconds);
+}
+
 static enum env_state check_memory(const struct look *look, char **ret)
 {
 	_cleanup_free_ char *why = NULL;
@@ -247,8 +310,11 @@ static const struct {
 } checks[] = {
 	{ "memcg", check_memcg },
 	{ "privilege", check_privilege },
+	{ "cgroups", check_cgroups },
+	{ "machine", check_machine },
 	{ "PMU", check_pmu },
 	{ "CPUs", check_cpus },
+	{ "isolation", check_isolation },
 	{ "frequency", check_frequency },
 	{ "throttling", check_throttle },
 	{ "clock", check_clock },
@@ -260,11 +326,13 @@ static const struct {
 	{ "page merging", check_merging },
 	{ "NUMA", check_numa },
 	{ "memory", check_memory },
+	{ "page faults", check_faults },
 };
 
-int env_look(const struct root *root, const struct running *running, struct env *ret)
+int env_look(const struct root *root, const struct running *running, uint64_t watch_ns,
+	     struct env *ret)
 {
-	const struct look look = { root, running };
+	const struct look look = { root, running, watch_ns };
 	_cleanup_env_ struct env env = {
 		.checks = calloc(ARRAY_SIZE(checks), sizeof(*env.checks)),
 	};

@@ -32,7 +32,8 @@ struct env {
 	size_t n, alloc;
 };
 
-int env_look(const struct root *root, const struct running *running,
+/* watch_ns: how long to count this host's page faults for; 0: take those since boot. */
+int env_look(const struct root *root, const struct running *running, uint64_t watch_ns,
 	     struct env *ret) _must_check_;
 void env_done(struct env *env);
 #define _cleanup_env_ _cleanup_(env_done)

@@ -208,10 +208,21 @@ static int bench_env(const struct cmd *cmd)
 	_cleanup_env_ struct env env = {};
 	_cleanup_json_ struct json *top = NULL;
 	struct json *array;
-	int r = facts_load(cmd->root, &facts);
+	uint64_t watch_ns = 0;
+	int r = 0;
 
+	if (cmd->args->watch && plan_parse_time(cmd->args->watch, &watch_ns) < 0) {
+		_cleanup_diag_ struct diag diag = {};
+
+		diag_error(&diag, &(struct diag_where){ .hint = "memcg-policy bench --help" },
+			   "--watch does not take \"%s\"; expected a time like 10s",
+			   cmd->args->watch);
+		output_error(cmd->args, cmd->term, &diag, "");
+		return EXIT_USAGE;
+	}
+	r = facts_load(cmd->root, &facts);
 	if (r >= 0)
-		r = env_look(cmd->root, &facts.running, &env);
+		r = env_look(cmd->root, &facts.running, watch_ns, &env);
 	if (r >= 0 && cmd->args->json == JSON_OFF)
 		r = print_env(cmd, &env);
 	if (r < 0 || cmd->args->json == JSON_OFF)
