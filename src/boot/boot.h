@@ -68,6 +68,8 @@ struct boot {
 	size_t n_also;
 	bool forced;  /* Backend= of the policy, not the probe */
 	bool refresh; /* --refresh: run the loader's tools in an offline root too */
+	/* in refresh() and verify(): the change, or the record of one that was interrupted */
+	const struct changeset *changes;
 };
 
 /* What the words must be for a decision, by the kernels of the root (boot_words()). */

@@ -125,6 +125,7 @@ static int finish(void *userdata, const struct changeset *cs, struct diag *diag)
 			   cs->backend);
 		return -ENOTSUP;
 	}
+	boot.changes = cs;
 	r = boot.backend->refresh(&boot, &words, diag);
 	if (r >= 0 && boot.backend->verify)
 		r = boot.backend->verify(&boot, &words, diag);

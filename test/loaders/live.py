@@ -24,7 +24,11 @@ from roots import MID, uki  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ.get("MEMCG_POLICY", HERE.parent.parent / "build/memcg-policy"))
 PACKAGES = ["systemd", "systemd-boot", "systemd-boot-efi", "systemd-ukify", "sbsigntool",
-            "openssl", "u-boot-menu", "u-boot-tools", "grub-common"]
+            "openssl", "u-boot-menu", "u-boot-tools", "grub-common", "ostree"]
+# of another architecture, and shell scripts: unpacked is installed enough
+FLASH_KERNEL = ("dpkg --add-architecture arm64; apt-get update -q; cd /var/tmp; "
+                "apt-get download flash-kernel:arm64; dpkg-deb -x flash-kernel_*.deb /; "
+                "rm flash-kernel_*.deb; dpkg --remove-architecture arm64")
 RELEASE = "6.12.48+deb13-amd64"
 KERNEL_CONFIG = "# Linux/x86 6.12.48 Kernel Configuration\nCONFIG_CGROUPS=y\nCONFIG_MEMCG=y\n"
 OFF = "cgroup_disable=memory"
@@ -39,7 +43,7 @@ def check(condition, text):
 
 def base():
     """The unpacked system, cached."""
-    tar = disk.bootstrap("trixie", PACKAGES)
+    tar = disk.bootstrap("trixie", PACKAGES, f'--customize-hook=chroot "$1" sh -ec "{FLASH_KERNEL}"')
     path = vm.cache_dir() / f"loaders-{tar.stem}"
     with vm.lock(path.name):
         if not path.exists():

@@ -149,6 +149,11 @@ ROOTS = {
         "/boot/loader/entries/ostree-2-fedora.conf":
             bls("2", ARGS + " ostree=/ostree/boot.1/fedora/a/0", linux="/ostree/a/vmlinuz"),
     }, 5),
+    "bootc-image": ("ostree", {
+        "/usr/bin/bootc": "",
+        "/usr/lib/bootc/kargs.d/10-base.toml": 'kargs = ["console=ttyS0", "quiet"]\n',
+        "/usr/lib/modules/6.17.4/vmlinuz": "",
+    }),
     "proxmox-8": ("proxmox", {
         "/etc/kernel/proxmox-boot-uuids": "1234-ABCD\n5678-ABCD\n",
         "/usr/sbin/proxmox-boot-tool": "#!/bin/sh\n",
