@@ -22,6 +22,7 @@ static const struct boot_backend *const backends[] = {
 	&boot_limine,
 	&boot_zfsbootmenu,
 	/* EFI */
+	&boot_efistub,
 	&boot_systemd,
 	&boot_uki,
 	/* GRUB */
@@ -34,6 +35,7 @@ static const struct boot_backend *const backends[] = {
 	&boot_update_extlinux,
 	&boot_extlinux,
 	&boot_refind,
+	&boot_petitboot,
 	&boot_none,
 	/* clang-format on */
 };
@@ -55,6 +57,16 @@ static void refuse_name(const char *name, struct diag *diag)
 		strbuf_addf(&hint, "%s %s", i > 0 ? "," : "", backends[i]->name);
 	diag_error(diag, &(struct diag_where){ .hint = hint.data },
 		   "there is no boot backend \"%s\"", name);
+}
+
+static int probe(const struct boot_backend *backend, const struct root *root, struct diag *diag)
+{
+	if (backend->probe)
+		return backend->probe(root, diag);
+	for (const char *const *path = backend->found_by; *path; path++)
+		if (root_exists(root, *path))
+			return 1;
+	return 0;
 }
 
 int boot_probe(const struct root *root, struct kernels *kernels, const char *name,
@@ -82,7 +94,7 @@ int boot_probe(const struct root *root, struct kernels *kernels, const char *nam
 			break;
 		if (backends[i] == boot.backend)
 			continue;
-		r = backends[i]->probe(root, diag);
+		r = probe(backends[i], root, diag);
 		if (r < 0)
 			return r;
 		if (r == 0)

@@ -86,6 +86,9 @@ struct boot_backend {
 
 	/* Whether this loader is in charge: 1, 0, or a negative errno (said in diag). */
 	int (*probe)(const struct root *root, struct diag *diag);
+	const char *const *found_by; /* in its place: paths, one of which is enough */
+
+	const struct boot_advice *advice; /* of those that are only recognised */
 
 	/* Never writes, never runs anything. */
 	int (*read)(const struct boot *boot, struct boot_state *ret, struct diag *diag);
@@ -152,6 +155,7 @@ size_t boot_n_differing(const struct boot_state *state, enum boot_want want) _pu
 /* The backends. */
 extern const struct boot_backend boot_armbian;
 extern const struct boot_backend boot_bls;
+extern const struct boot_backend boot_efistub;
 extern const struct boot_backend boot_extlinux;
 extern const struct boot_backend boot_flash_kernel;
 extern const struct boot_backend boot_grub_default;
@@ -161,6 +165,7 @@ extern const struct boot_backend boot_limine;
 extern const struct boot_backend boot_nixos;
 extern const struct boot_backend boot_none;
 extern const struct boot_backend boot_ostree;
+extern const struct boot_backend boot_petitboot;
 extern const struct boot_backend boot_proxmox;
 extern const struct boot_backend boot_raspi_firmware;
 extern const struct boot_backend boot_refind;

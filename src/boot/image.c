@@ -270,10 +270,24 @@ static void add_utf8(struct strbuf *out, uint32_t c)
 	}
 }
 
+int image_utf16(const void *data, size_t size, char **ret)
+{
+	const unsigned char *p = data;
+	_cleanup_strbuf_ struct strbuf out = {};
+
+	for (size_t i = 0; i + 1 < size; i += 2) {
+		uint16_t c = le16(p + i);
+
+		if (c == 0)
+			break;
+		add_utf8(&out, c >= 0xd800 && c < 0xe000 ? 0xfffd : c);
+	}
+	return strbuf_take(&out, ret, NULL);
+}
+
 int image_loader_variable(const struct root *root, const char *name, char **ret)
 {
 	_cleanup_free_ char *path = NULL, *data = NULL;
-	_cleanup_strbuf_ struct strbuf out = {};
 	size_t size;
 	int r;
 
@@ -284,13 +298,6 @@ int image_loader_variable(const struct root *root, const char *name, char **ret)
 	r = root_read(root, path, IMAGE_MAX_EFIVAR, &data, &size);
 	if (r < 0)
 		return r;
-	/* four bytes of attributes, then UTF-16LE */
-	for (size_t i = 4; i + 1 < size; i += 2) {
-		uint16_t c = le16((const unsigned char *)data + i);
-
-		if (c == 0)
-			break;
-		add_utf8(&out, c >= 0xd800 && c < 0xe000 ? 0xfffd : c);
-	}
-	return strbuf_take(&out, ret, NULL);
+	/* four bytes of attributes come first */
+	return size < 4 ? -EBADMSG : image_utf16(data + 4, size - 4, ret);
 }

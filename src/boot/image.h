@@ -32,6 +32,9 @@ int image_pe_is_signed(const struct root *root, const char *path) _must_check_;
 /* chosen/bootargs of a device tree, owned by the caller. -ENOENT: none; -EBADMSG: no tree. */
 int image_dtb_bootargs(const void *data, size_t size, char **ret) _must_check_;
 
+/* UTF-16LE up to its first NUL, as UTF-8; owned by the caller. */
+int image_utf16(const void *data, size_t size, char **ret) _must_check_;
+
 /*
  * A variable of systemd's loader interface, as UTF-8: "LoaderInfo". Live roots only: -ENOENT
  * elsewhere, and without EFI.

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from roots import PI, PI_TREE, ROOTS, TREES, pi  # noqa: E402
+from roots import PI, PI_TREE, RECOGNISED, ROOTS, TREES, pi  # noqa: E402
 
 PROGRAM = os.environ.get("MEMCG_POLICY", "memcg-policy")
 CASES = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES") or
@@ -337,6 +337,30 @@ def device_trees():
     return len(TREES)
 
 
+def recognised():
+    """What is only recognised: its entries, and the advice."""
+    for name, (backend, files, wanted, advice) in RECOGNISED.items():
+        def body(root, before):
+            # EFI variables are the kernel's, and are not looked at offline
+            how = f"--snapshot={root}" if advice is None else f"--root={root}"
+            result = subprocess.run([PROGRAM, how, "entries", "--json"], env=ENV, text=True,
+                                    capture_output=True, check=False)
+            check(result.returncode == 0, f"{name}: entries: {result.stderr}")
+            found = [(e["id"], e["request"], e["default"])
+                     for e in json.loads(result.stdout)["entries"]]
+            check(found == wanted, f"{name}: {found}")
+            result = subprocess.run([PROGRAM, how, "status", "--json"], env=ENV, text=True,
+                                    capture_output=True, check=False)
+            boot = json.loads(result.stdout)["boot"]
+            check(boot["backend"] == backend, f"{name}: found {boot['backend']}")
+            if advice is not None:
+                refused(root, before, 5)
+                check(advice in run(root, "set", "off").stderr, f"{name}: no word of {advice}")
+        with_root(files, body)
+        print(f"ok recognised, {name}")
+    return len(RECOGNISED)
+
+
 def main():
     names = sys.argv[1:] or list(ROOTS)
     passed, failed, skipped = 0, 0, 0
@@ -353,6 +377,7 @@ def main():
     if not sys.argv[1:]:
         try:
             passed += device_trees()
+            passed += recognised()
             for name, note in cmdline_cases():
                 print(note or f"ok {name}")
                 passed += not note

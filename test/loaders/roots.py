@@ -277,10 +277,86 @@ ROOTS = {
         "/etc/default/flash-kernel": 'LINUX_KERNEL_CMDLINE="quiet"\n'
                                      'LINUX_KERNEL_CMDLINE_DEFAULTS=""\n',
     }),
-    "nixos": ("nixos", {"/etc/NIXOS": ""}, 5),
-    "pop-os": ("kernelstub", {"/etc/kernelstub/configuration": "{}\n"}, 5),
-    "limine": ("limine", {"/etc/default/limine": 'KERNEL_CMDLINE[default]="root=x"\n'}, 5),
-    "refind": ("refind", {"/boot/refind_linux.conf": '"Boot" "root=UUID=x ro"\n'}, 5),
-    "zipl": ("zipl", {"/etc/zipl.conf": '[linux]\nimage=/boot/image\nparameters="root=x"\n'}, 5),
-    "zfsbootmenu": ("zfsbootmenu", {"/etc/zfsbootmenu/config.yaml": "Global:\n"}, 5),
+}
+
+
+def load_option(title, options=""):
+    """EFI_LOAD_OPTION behind the attributes of its variable, with an empty device path."""
+    text = (title + "\0").encode("utf-16le")
+    return (struct.pack("<IIH", 7, 1, 4) + text + b"\x7f\xff\x04\x00"
+            + options.encode("utf-16le"))
+
+
+EFIVARS = "/sys/firmware/efi/efivars/{}-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+
+# loaders that are not written to: (backend, files, entries as (id, request, default),
+# a word of the advice for off)
+RECOGNISED = {
+    "nixos": ("nixos", {
+        "/etc/NIXOS": "",
+        "/boot/loader/entries/nixos-generation-2.conf":
+            "title NixOS\nlinux /vmlinuz\noptions init=/nix/x root=fstab\n",
+        "/boot/vmlinuz": "",
+    }, [("nixos-generation-2", "none", True)], "boot.kernelParams"),
+    "pop-os": ("kernelstub", {
+        "/etc/kernelstub/configuration": "{}\n",
+        "/boot/efi/loader/entries/Pop_OS-current.conf":
+            "title Pop!_OS\nlinux /EFI/Pop_OS-1/vmlinuz.efi\noptions root=UUID=1 ro quiet\n",
+        "/boot/efi/EFI/Pop_OS-1/vmlinuz.efi": "",
+    }, [("Pop_OS-current", "none", True)], "kernelstub -a"),
+    "limine": ("limine", {
+        "/boot/limine.conf": "timeout: 5\ndefault_entry: 3\n\n/+Arch Linux\n    //linux\n"
+                             "    protocol: linux\n    path: boot():/vmlinuz-linux\n"
+                             "    cmdline: root=UUID=1 rw cgroup_disable=memory\n\n"
+                             "    //linux-lts\n    PROTOCOL: linux\n"
+                             "    kernel_path: boot():/vmlinuz-linux-lts\n"
+                             "    kernel_cmdline: root=UUID=1 rw\n/Windows\n"
+                             "    protocol: efi\n    comment: none\n",
+        "/boot/vmlinuz-linux": "", "/boot/vmlinuz-linux-lts": "",
+    }, [("Arch Linux", "none", False), ("linux", "off", False), ("linux-lts", "none", True),
+        ("Windows", "none", False)], "cmdline:"),
+    "limine-7": ("limine", {
+        "/boot/limine.cfg": "TIMEOUT=5\n\n:Arch Linux\n    PROTOCOL=linux\n"
+                            "    KERNEL_PATH=boot:///vmlinuz-linux\n    CMDLINE=root=UUID=1 rw\n",
+    }, [("Arch Linux", "none", True)], "cmdline:"),
+    "limine-entry-tool": ("limine", {
+        "/etc/default/limine": 'KERNEL_CMDLINE[default]="root=x"\n',
+    }, [], "limine-update"),
+    "refind": ("refind", {
+        "/boot/refind_linux.conf": '# comment\n"Boot with ""quotes""" "root=UUID=x ro"\n'
+                                   '"Single" "root=UUID=x cgroup_disable=memory single" x\n'
+                                   'garbage\n"No options"\n"Open "root=\n',
+    }, [('Boot with "quotes"', "none", True), ("Single", "off", False),
+        ("No options", "none", False), ("Open ", "none", False)], "second quoted text"),
+    "zipl": ("zipl", {
+        "/etc/zipl.conf": '[defaultboot]\ndefault=linux\n[old]\nimage=/boot/image-1\n'
+                          "parameters='root=x cgroup_disable=memory'\n[linux]\n"
+                          'target=/boot\nimage=/boot/image\nparameters = "root=x"\n'
+                          '[dump]\ndumpto=/dev/x\n',
+    }, [("old", "off", False), ("linux", "none", True), ("dump", "none", False)], "parameters="),
+    "zipl-bls": ("zipl", {
+        "/etc/zipl.conf": "[defaultboot]\ndefaultauto\nprompt=1\n",
+        "/usr/sbin/zipl": "",
+        f"/boot/loader/entries/{MID}-6.17.4.conf": bls("6.17.4", "root=x quiet"),
+        "/usr/lib/modules/6.17.4/modules.dep": "",
+    }, [(f"{MID}-6.17.4", "none", True)], "options line"),
+    "petitboot": ("petitboot", {
+        "/etc/kboot.conf": "# kboot\nmessage=/etc/kboot.msg\ntimeout=10\ndefault=b\n"
+                           "a='/boot/vmlinux initrd=/boot/i root=/dev/sda2'\n"
+                           "b='sda2:/boot/vmlinux-2 root=/dev/sda2 cgroup_disable=memory'\n",
+    }, [("a", "none", False), ("b", "off", True)], "each entry"),
+    "zfsbootmenu": ("zfsbootmenu", {"/etc/zfsbootmenu/config.yaml": "Global:\n"}, [], "zfs set"),
+    "efistub": ("efistub", {
+        EFIVARS.format("BootCurrent"): b"\6\0\0\0\3\0",
+        EFIVARS.format("BootOrder"): b"\7\0\0\0\3\0\1\0\2\0",
+        EFIVARS.format("Boot0003"): load_option("Arch", "root=UUID=1 rw initrd=\\i.img"),
+        EFIVARS.format("Boot0001"): load_option("Arch off",
+                                                "root=UUID=1 cgroup_disable=memory"),
+        EFIVARS.format("Boot0002"): load_option("Windows Boot Manager", "WINDOWS"),
+
+    }, [("Boot0003", "none", True), ("Boot0001", "off", False)], None),
+    "efistub-cut": ("none", {
+        EFIVARS.format("BootCurrent"): b"\6\0\0\0\3\0",
+        EFIVARS.format("Boot0003"): load_option("Arch", "root=UUID=1")[:20],
+    }, [], None),
 }
