@@ -8,9 +8,9 @@
 #include "boot/record.h"
 
 enum {
-	TOOL_TIMEOUT = 15 * 60, /* seconds: DESIGN, "refresh command" */
+	TOOL_TIMEOUT = 15 * 60,		  /* seconds: DESIGN, "refresh command" */
 	TOOL_MAX_TEXT = 64 * 1024 * 1024, /* also a program, not only a script */
-	TAIL_LINES = 3, /* of a failed command's output in the message */
+	TAIL_LINES = 3,			  /* of a failed command's output in the message */
 };
 
 /* What a failed command printed. */
