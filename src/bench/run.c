@@ -123,8 +123,11 @@ static int take(struct run *run, size_t c, size_t arm, struct sample *ret)
 static int failed(const struct run *run, size_t c, const struct sample *sample,
 		  struct diag *diag)
 {
-	diag_error(diag, &(struct diag_where){}, "workload %s in %s: %s",
-		   run->plan->cases[c].workload->name, run->arms.items[0].name,
+	const struct workload *workload = run->plan->cases[c].workload;
+	const struct diag_where where = { .path = workload->has_file ? run->plan->dir : NULL };
+
+	diag_error(diag, &where, "workload %s in %s: %s", workload->name,
+		   run->arms.items[0].name,
 		   sample->error ? strerror(sample->error) : "it died");
 	return -ECANCELED;
 }
@@ -447,6 +450,11 @@ int run_plan(const struct root *root, const struct running *running, struct plan
 	r = arms_open(root, running, where, &run.arms, diag);
 	if (r >= 0) {
 		r = run_inside(&run, label, diag);
+		if (r == -EAGAIN || r == -EMFILE || r == -ENFILE)
+			diag_error(diag, &(struct diag_where){ .hint = "ulimit -u; ulimit -n" },
+				   "no worker could be started, a limit of processes or files "
+				   "is reached: %s",
+				   strerror(-r));
 		arms_close(&run.arms, diag);
 	}
 	*ret_signal = read_signal(signal_fd);
