@@ -26,6 +26,8 @@ struct root {
 	char *path;
 	enum root_mode mode;
 	bool walker;
+	root_record_fn *record; /* or NULL */
+	void *record_data;
 };
 
 int root_open(const char *path, enum root_mode mode, struct root **ret)
@@ -73,6 +75,30 @@ int root_fd(const struct root *root)
 void root_set_walker(struct root *root, bool walker)
 {
 	root->walker = walker;
+}
+
+void root_record(struct root *root, root_record_fn *fn, void *userdata)
+{
+	root->record = fn;
+	root->record_data = userdata;
+}
+
+bool root_is_recorded(const struct root *root)
+{
+	return root->record;
+}
+
+void root_note(const struct root *root, enum root_access access, const char *dir,
+	       const char *name)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (!root->record)
+		return;
+	/* out of memory: it is missing from the record, as fn would have to leave it out too */
+	if (name && str_printf(&path, "%s/%s", dir, name) < 0)
+		return;
+	root->record(root->record_data, access, name ? path : dir);
 }
 
 /* Whether the path, as it is spelt, starts in such a directory. */
@@ -127,6 +153,7 @@ static int open_resolved(const struct root *root, const char *path, bool follow,
 	_cleanup_fd_ int fd = -EBADF;
 	int r;
 
+	root_note(root, ROOT_ACCESS_PATH, path, NULL);
 	if (root->walker)
 		return walk_open(root->fd, root->mode == ROOT_OFFLINE, path, follow, ret_fd);
 	if (root->mode == ROOT_OFFLINE && spelt_hidden(path))
@@ -180,6 +207,7 @@ int root_open_path_nofollow(const struct root *root, const char *path, int *ret_
 
 int root_resolve(const struct root *root, const char *path, char **ret)
 {
+	root_note(root, ROOT_ACCESS_PATH, path, NULL);
 	return walk_name(root->fd, root->mode == ROOT_OFFLINE, path, ret);
 }
 
@@ -249,6 +277,7 @@ int root_open_file(const struct root *root, const char *path, int *ret_fd, struc
 	r = check_regular(&st);
 	if (r < 0)
 		return r;
+	root_note(root, ROOT_ACCESS_FILE, path, NULL);
 	r = reopen(path_fd, -1, NULL, &st, ret_fd);
 	if (r == -ENOENT)
 		r = reopen_by_name(root, path, &st, ret_fd);
@@ -267,6 +296,7 @@ int root_open_file_at(const struct root *root, int dir_fd, const char *dir_path,
 	struct stat st;
 	int r;
 
+	root_note(root, ROOT_ACCESS_PATH, dir_path, name);
 	path_fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (path_fd < 0)
 		return -errno;
@@ -282,6 +312,7 @@ int root_open_file_at(const struct root *root, int dir_fd, const char *dir_path,
 	r = check_regular(&st);
 	if (r < 0)
 		return r;
+	root_note(root, ROOT_ACCESS_FILE, dir_path, name);
 	r = reopen(path_fd, dir_fd, name, &st, ret_fd);
 	if (r < 0)
 		return r;
@@ -298,6 +329,7 @@ int root_open_dir(const struct root *root, const char *path, int *ret_fd)
 	r = root_open_path(root, path, &path_fd);
 	if (r < 0)
 		return r;
+	root_note(root, ROOT_ACCESS_DIR, path, NULL);
 	/* "." needs no /proc and cannot be anything but the directory itself */
 	fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

@@ -47,6 +47,22 @@ enum root_mode root_mode(const struct root *root) _pure_;
 const char *root_path(const struct root *root) _pure_;
 int root_fd(const struct root *root) _pure_;
 
+/*
+ * Tells fn of everything that is asked of the root from now on, also what is not there: for
+ * "capture". What is opened by its name in an open directory is noted by whoever does so.
+ */
+enum root_access {
+	ROOT_ACCESS_PATH, /* that there is something, its kind, where a link leads */
+	ROOT_ACCESS_FILE, /* opened for reading */
+	ROOT_ACCESS_DIR,  /* listed */
+};
+typedef void root_record_fn(void *userdata, enum root_access access, const char *path);
+void root_record(struct root *root, root_record_fn *fn, void *userdata);
+bool root_is_recorded(const struct root *root) _pure_;
+/* name may be NULL: dir is the path. */
+void root_note(const struct root *root, enum root_access access, const char *dir,
+	       const char *name);
+
 /* Forces the walker instead of openat2(2), so that tests can compare the two. */
 void root_set_walker(struct root *root, bool walker);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bench/scratch.h"
 
+#include "base/libcgroup.h"
 #include "base/root.h"
 
 #include <dirent.h>
@@ -97,7 +98,7 @@ static int remove_by_library(const struct scratch *scratch, const char *name)
 		return -EOPNOTSUPP;
 	if (str_printf(&whole, "%s/%s", scratch->base, name) < 0)
 		return -ENOMEM;
-	return libcgroup_remove(whole + (*whole == '/'));
+	return libcgroup_remove("memory", whole + (*whole == '/'));
 }
 
 static int make_group(const struct scratch *scratch, const char *path)
@@ -109,7 +110,7 @@ static int make_group(const struct scratch *scratch, const char *path)
 	if (!scratch->v2) {
 		r = str_printf(&whole, "%s/%s", scratch->base, path);
 		if (r >= 0)
-			r = libcgroup_make(whole + (*whole == '/'));
+			r = libcgroup_make("memory", whole + (*whole == '/'));
 		if (r != -EOPNOTSUPP)
 			return r;
 	}

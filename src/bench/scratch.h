@@ -32,10 +32,3 @@ bool scratch_close(struct scratch *scratch);
 
 /* Path of a group in the memory tree's terms: "" is its root. */
 unsigned scratch_depth(const char *path) _pure_;
-
-/* --- libcgroup.c, for v1 --- */
-
-/* -EOPNOTSUPP without the library: make the directory instead. name has no leading '/'. */
-int libcgroup_make(const char *name) _must_check_;
-/* With everything below it. */
-int libcgroup_remove(const char *name) _must_check_;

@@ -4,7 +4,6 @@
 #include "base/diag.h"
 #include "base/root.h"
 #include "base/str.h"
-#include "boot/limits.h"
 #include "boot/record.h"
 #include "facts/kernels.h"
 #include "facts/machine.h"
@@ -16,7 +15,7 @@
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 
-enum { MAX_LISTED = 5 };
+#define MAX_LISTED ((size_t)5)
 
 #define ADDED_WORD " cgroup_disable=memory"
 
@@ -202,43 +201,6 @@ static int check_length(const struct refuse_input *in, struct diag *diag)
 	return 0;
 }
 
-/* --- off, while limits are relied upon --- */
-
-static int list_limits(const struct strv *set, struct diag *diag)
-{
-	_cleanup_strbuf_ struct strbuf text = {};
-
-	for (size_t i = 0; i < set->n && i < MAX_LISTED; i++)
-		strbuf_addf(&text, "%s%s", i > 0 ? "; " : "", set->items[i]);
-	if (set->n > MAX_LISTED)
-		strbuf_addf(&text, "; and %zu more", set->n - MAX_LISTED);
-	if (text.failed)
-		return -ENOMEM;
-	diag_error(diag,
-		   &(struct diag_where){ .hint = "take the limits away, or keep memcg on" },
-		   "memory limits are in force that would not hold any more: %s", text.data);
-	return 0;
-}
-
-static int check_live_limits(const struct refuse_input *in, struct diag *diag)
-{
-	_cleanup_limits_ struct limits limits = {};
-	int r;
-
-	if (in->changes->want != BOOT_WANT_OFF || root_mode(in->root) != ROOT_LIVE ||
-	    in->running->memcg != MEMCG_ON || !in->running->memory_tree)
-		return 0;
-	r = limits_find(in->root, in->running->memory_tree, &limits);
-	if (r < 0)
-		return r;
-	if (limits.set.n > 0)
-		return list_limits(&limits.set, diag);
-	if (limits.cut)
-		diag_error(diag, &(struct diag_where){ .path = in->running->memory_tree },
-			   "there are too many cgroups to tell whether one has a memory limit");
-	return 0;
-}
-
 /* Whether more than our own policy would change: the line that the kernel gets. */
 static bool changes_boot(const struct refuse_input *in)
 {
@@ -253,7 +215,27 @@ static int check_tpm(const struct refuse_input *in, struct diag *diag)
 	return changes_boot(in) ? refuse_tpm(in, diag) : 0;
 }
 
-/* Limits that are stored or set: each consumer once, with the first places. */
+/* --- off, while limits are relied upon --- */
+
+/* The first places, each with its path: of container ids and units the reader wants names. */
+static int list_limits(const struct need *need, char **ret)
+{
+	_cleanup_strbuf_ struct strbuf text = {};
+	size_t n = 0;
+
+	for (size_t i = 0; i < need->n_evidence && n < MIN(need->n_limits, MAX_LISTED); i++) {
+		const struct need_evidence *e = &need->evidence[i];
+
+		strbuf_addf(&text, "%s%s", n++ > 0 ? "; " : "", e->text);
+		if (need->n_limits > 1)
+			strbuf_addf(&text, " (%s)", e->path);
+	}
+	if (need->n_limits > n)
+		strbuf_addf(&text, "; and %zu more", need->n_limits - n);
+	return strbuf_take(&text, ret, NULL);
+}
+
+/* Limits that are stored or in force: each consumer once, with the first places. */
 static int check_limits(const struct refuse_input *in, struct diag *diag)
 {
 	if (in->changes->want != BOOT_WANT_OFF)
@@ -261,20 +243,28 @@ static int check_limits(const struct refuse_input *in, struct diag *diag)
 	for (size_t i = 0; in->needs && i < in->needs->n; i++) {
 		const struct need *need = &in->needs->items[i];
 		const struct need_evidence *first = need->evidence;
+		_cleanup_free_ char *places = NULL;
 		struct diag_where where = {
 			.hint = "memcg-policy needs lists them; --force switches memcg off all "
 				"the same",
 		};
 
+		if (need->limits_unknown && need->n_limits == 0)
+			diag_error(diag, &where,
+				   "%s: whether memory limits are stored or in force cannot be "
+				   "told (see the warnings). %s",
+				   need->title, need->effect);
 		if (need->in_use != NEED_YES || need->n_limits == 0)
 			continue;
+		if (list_limits(need, &places) < 0)
+			return -ENOMEM;
 		if (need->n_evidence > 0) {
 			where.path = first->path;
 			where.line = first->line;
 		}
-		diag_error(diag, &where, "%s: %zu memory limit%s would no longer hold (%s). %s",
-			   need->title, need->n_limits, need->n_limits == 1 ? "" : "s",
-			   need->n_evidence > 0 ? first->text : "?", need->effect);
+		diag_error(diag, &where, "%s: %zu memory limit%s would no longer hold: %s. %s",
+			   need->title, need->n_limits, need->n_limits == 1 ? "" : "s", places,
+			   need->effect);
 	}
 	return 0;
 }
@@ -312,8 +302,8 @@ static int check_leak(const struct refuse_input *in, struct diag *diag)
 int refuse_check(const struct refuse_input *in, bool force, struct diag *diag)
 {
 	static int (*const checks[])(const struct refuse_input *in, struct diag *diag) = {
-		check_container,   check_persistent, check_length, check_leak,
-		check_live_limits, check_limits,     check_tpm,
+		check_container, check_persistent, check_length,
+		check_leak,	 check_limits,	   check_tpm,
 	};
 	int r = 0;
 

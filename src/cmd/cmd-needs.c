@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "facts/running.h"
 #include "needs/needs.h"
 #include "ui/output.h"
 #include "ui/table.h"
@@ -100,10 +101,13 @@ static int print_json(const struct cmd *cmd, const struct needs *needs, const st
 int cmd_needs(const struct cmd *cmd)
 {
 	_cleanup_needs_ struct needs needs = {};
+	_cleanup_running_ struct running running = {};
 	_cleanup_diag_ struct diag diag = {};
 	int r;
 
-	r = needs_find(cmd->root, &needs, &diag);
+	r = running_look(cmd->root, NULL, &running);
+	if (r >= 0)
+		r = needs_find(cmd->root, &running, &needs, &diag);
 	if (r < 0)
 		return r;
 	term_print_diag(cmd->term, stderr, &diag);

@@ -48,7 +48,7 @@ static int load_decision(struct host *host, unsigned parts, const char *content,
 		return r;
 	guess = host->policy.role.value && streq(host->policy.role.value, POLICY_ROLE_AUTO);
 	if (guess || parts & HOST_NEEDS || host->policy.memcg.value == POLICY_AUTO) {
-		r = needs_find(host->root, &host->needs, diag);
+		r = needs_find(host->root, &host->facts.running, &host->needs, diag);
 		if (r < 0)
 			return r;
 		host->needs_known = true;
@@ -59,7 +59,7 @@ static int load_decision(struct host *host, unsigned parts, const char *content,
 			r = policy_resolve(&host->policy, role);
 	}
 	if (r >= 0 && host->policy.memcg.value == POLICY_AUTO && !host->needs_known) {
-		r = needs_find(host->root, &host->needs, diag);
+		r = needs_find(host->root, &host->facts.running, &host->needs, diag);
 		host->needs_known = r >= 0;
 	}
 	if (r >= 0)
@@ -285,9 +285,9 @@ int host_load_with(const struct root *root, unsigned parts, const char *content,
 	int r;
 
 	ret->root = root;
-	r = load_decision(ret, parts, content, diag);
+	r = facts_load(root, &ret->facts);
 	if (r >= 0)
-		r = facts_load(root, &ret->facts);
+		r = load_decision(ret, parts, content, diag);
 	if (r < 0 || !(parts & (HOST_BOOT | HOST_VERDICT)))
 		return r;
 	r = load_boot(ret, diag);

@@ -18,6 +18,7 @@ struct rule_regex {
 static const char *const kind_names[_RULE_KIND_MAX] = {
 	[RULE_UNIT_ENABLED] = "UnitEnabled",
 	[RULE_UNIT_ACTIVE] = "UnitActive",
+	[RULE_CGROUP_LIMIT] = "CgroupLimit",
 	[RULE_PATH] = "Path",
 	[RULE_SETTING] = "Setting",
 	[RULE_JSON] = "Json",
@@ -220,6 +221,7 @@ static int parse_rule(struct parser *p, const struct ini_item *item, enum rule_k
 	static const char *const forms[_RULE_KIND_MAX] = {
 		[RULE_UNIT_ENABLED] = "UnitEnabled=NAME|GLOB ...",
 		[RULE_UNIT_ACTIVE] = "UnitActive=NAME|GLOB ...",
+		[RULE_CGROUP_LIMIT] = "CgroupLimit=GLOB ...",
 		[RULE_PATH] = "Path=GLOB ...",
 		[RULE_SETTING] = "Setting=GLOB [SECTION] KEY OP VALUE, OP being = != ~ exists",
 		[RULE_JSON] = "Json=GLOB POINTER OP VALUE, OP being = != ~ > exists",

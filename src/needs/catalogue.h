@@ -21,6 +21,7 @@ enum rule_section {
 enum rule_kind {
 	RULE_UNIT_ENABLED, /* words: names and globs */
 	RULE_UNIT_ACTIVE,  /* words: names and globs */
+	RULE_CGROUP_LIMIT, /* words: globs of cgroups below the memory tree's root */
 	RULE_PATH,	   /* words: globs */
 	RULE_SETTING,	   /* words[0]: glob; section, key, op, value */
 	RULE_JSON,	   /* words[0]: glob; key is a JSON pointer; op, value */

@@ -14,10 +14,12 @@ uint64_t look_now(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-void look_init(struct look *look, const struct root *root, struct diag *diag)
+void look_init(struct look *look, const struct root *root, const struct running *running,
+	       struct diag *diag)
 {
 	*look = (struct look){
 		.root = root,
+		.running = running,
 		.diag = diag,
 		.until = look_now(CLOCK_MONOTONIC) + LOOK_MAX_TOTAL_MS,
 	};
@@ -27,6 +29,7 @@ void look_done(struct look *look)
 {
 	enabled_free(look->enabled);
 	look_units_done(look);
+	limits_done(&look->limits);
 	strv_done(&look->active);
 	strv_done(&look->warned);
 	diag_done(&look->warnings);
@@ -457,6 +460,8 @@ int look_word(struct look *p, const struct rule *rule, const char *word)
 		return look_enabled(p, word);
 	case RULE_UNIT_ACTIVE:
 		return look_active(p, word);
+	case RULE_CGROUP_LIMIT:
+		return look_cgroup_limit(p, word);
 	case RULE_UNIT_SETTING:
 		return look_unit_setting(p, rule);
 	default:

@@ -5,12 +5,14 @@
 
 #include "base/diag.h"
 #include "base/str.h"
+#include "facts/limits.h"
 #include "needs/catalogue.h"
 
 #include <time.h>
 
 struct enabled;
 struct root;
+struct running;
 struct units;
 
 /*
@@ -35,8 +37,11 @@ struct look {
 	struct enabled *enabled; /* read when the first rule asks */
 	struct strv active;	 /* likewise: files that stand for the active units */
 	bool active_read;
-	struct units *units; /* likewise */
-	uint64_t until;	     /* for all detectors */
+	struct units *units;	       /* likewise */
+	const struct running *running; /* NULL: live use is not looked at */
+	struct limits limits;	       /* likewise */
+	bool limits_read;
+	uint64_t until; /* for all detectors */
 
 	/* the detector that runs */
 	const struct detector *detector;
@@ -51,8 +56,9 @@ struct look {
 	bool failed;	    /* the rule, or the group of rules, could not be answered */
 };
 
-/* root and diag are borrowed. */
-void look_init(struct look *look, const struct root *root, struct diag *diag);
+/* All are borrowed; running may be NULL. */
+void look_init(struct look *look, const struct root *root, const struct running *running,
+	       struct diag *diag);
 void look_done(struct look *look);
 #define _cleanup_look_ _cleanup_(look_done)
 
@@ -66,6 +72,9 @@ int look_word(struct look *look, const struct rule *rule, const char *word) _mus
 /* UnitSetting=: look-units.c */
 int look_unit_setting(struct look *look, const struct rule *rule) _must_check_;
 void look_units_done(struct look *look);
+
+/* CgroupLimit=: look-cgroups.c */
+int look_cgroup_limit(struct look *look, const char *pattern) _must_check_;
 
 /* For what looks: a match, and what could not be looked at (error as an errno). */
 int look_found(struct look *look, const char *path, unsigned line, const char *text,

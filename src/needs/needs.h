@@ -9,12 +9,15 @@
 struct decision_reason;
 struct diag;
 struct root;
+struct running;
 
 /*
  * Fills ret with every need that is installed, in use, or could not be told. A detector that
  * fails is a warning in diag and leaves its answer unknown. Only -ENOMEM is an error.
+ * running, unless NULL, says where cgroups with limits are to be looked for (CgroupLimit=).
  */
-int needs_find(const struct root *root, struct needs *ret, struct diag *diag) _must_check_;
+int needs_find(const struct root *root, const struct running *running, struct needs *ret,
+	       struct diag *diag) _must_check_;
 
 /*
  * Answers Role=auto: container-host, desktop or server, with what was seen. ret_role is a

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "needs/probe.h"
 
+#include "facts/running.h"
 #include "needs/look.h"
 
 /* The rest of what was counted and not listed. */
@@ -12,7 +13,12 @@ static int add_rest(struct look *p, const struct rule *rule, size_t matches)
 	if (matches <= LOOK_MAX_EVIDENCE || rule->kind == RULE_PATH)
 		return 0;
 	r = str_printf(&text, "and %zu more", matches - LOOK_MAX_EVIDENCE);
-	return r < 0 ? r : need_add_evidence(p->need, rule->words.items[0], 0, text);
+	return r < 0 ? r
+		     : need_add_evidence(p->need,
+					 rule->kind == RULE_CGROUP_LIMIT
+						 ? p->running->memory_tree
+						 : rule->words.items[0],
+					 0, text);
 }
 
 /* Whether the rule, or one that asks the same files, matched, did not, or cannot tell. */
@@ -62,6 +68,8 @@ static int run_section(struct look *p, enum rule_section section, enum need_stat
 		r = run_rule(p, rule, &one);
 		if (r < 0)
 			return r;
+		if (section == RULE_LIMITS && one == NEED_UNKNOWN)
+			p->need->limits_unknown = true;
 		if (one == NEED_YES || (one == NEED_UNKNOWN && *state == NEED_NO))
 			*state = one;
 	}
@@ -138,9 +146,10 @@ int probe_run(struct look *p, const struct detector *d, struct need *need)
 	if (r >= 0)
 		r = run_section(p, RULE_INSTALLED, &need->installed);
 	/* other people's directories say nothing about what is not installed */
-	if (r >= 0 && need->installed == NEED_NO && !p->broken)
+	if (r >= 0 && need->installed == NEED_NO && !p->broken) {
 		need->in_use = NEED_NO;
-	else
+		need->limits_unknown = false;
+	} else
 		diag_move(p->diag, &p->warnings);
 	diag_done(&p->warnings);
 	return r;

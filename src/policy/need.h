@@ -43,7 +43,8 @@ struct need {
 
 	enum need_state installed;
 	enum need_state in_use;
-	size_t n_limits; /* stored limits found, also those not listed as evidence */
+	bool limits_unknown; /* whether there are limits could not be told, or not of all */
+	size_t n_limits;     /* stored limits found, also those not listed as evidence */
 	struct need_evidence *evidence;
 	size_t n_evidence;
 };

@@ -416,6 +416,7 @@ int unit_path_open_subdir(const struct unit_path *path, size_t dir, const char *
 
 	fd = openat(path->dirs[dir].fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0) {
+		root_note(path->root, ROOT_ACCESS_DIR, path->dirs[dir].path, name);
 		*ret_fd = TAKE_FD(fd);
 		return 0;
 	}

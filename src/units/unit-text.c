@@ -63,6 +63,8 @@ int unit_text_read(struct unit_text *text, const struct root *root, int dir_fd,
 	 * block.
 	 */
 	if (regular)
+		root_note(root, ROOT_ACCESS_FILE, dir_path, name);
+	if (regular)
 		fd = openat(dir_fd, name,
 			    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {

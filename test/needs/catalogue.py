@@ -52,6 +52,10 @@ SLURM = enabled("slurmd.service")[0]
 NOMAD = enabled("nomad.service")[0]
 MESOS = enabled("mesos-slave.service")[0]
 PBS = {"/var/spool/pbs/mom_priv/hooks/pbs_cgroups.HK": "type=site\nenabled=true\n"}
+CG = "/sys/fs/cgroup/"
+# a captured machine: only there the kernel's files are looked at
+V2 = {"/proc/self/mountinfo": "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+      CG + "cgroup.controllers": "cpu io memory pids\n", CG + "a.slice/memory.max": "max\n"}
 PBS_CF = "/var/spool/pbs/mom_priv/hooks/pbs_cgroups.CF"
 
 # id: (level, installed, [ways of use], [ways of limits], [files that are no use])
@@ -277,6 +281,14 @@ ENTRIES = {
                        "/etc/cgconfig.conf", 2, "memory = /cgroup/memory;")],
                   {"/etc/cgconfig.conf": "# memory {\ngroup memory {\n\tcpu { }\n}\n",
                    "/etc/cgrules.conf": "peter cpu students/\n# @a memory b\n"}),
+    "cgroup-limits": ("limits", {}, [],
+                      [way({**V2, CG + "a.slice/memory.max": "1073741824\n"},
+                           CG + "a.slice/memory.max", None, "memory.max = 1073741824 of a.slice"),
+                       way({**V2, CG + "a.slice/docker-" + "ab" * 32 + ".scope/memory.max": "1\n"},
+                           CG + "a.slice/docker-" + "ab" * 32 + ".scope/memory.max", None,
+                           "memory.max = 1 of docker container abababababab")],
+                      {**V2, CG + "a.slice/memory.low": "0\n", LIB + "v.service": UNIT,
+                       CG + "v.service/memory.max": "max\n", CG + "v.service/memory.low": "64\n"}),
     "systemd-oomd": ("degraded", installed("/usr/lib/systemd/systemd-oomd"),
                      [enabled("systemd-oomd.service"),
                       way({ETC + "-.slice.d/x.conf": "[Slice]\nManagedOOMSwap=kill\n"},
@@ -354,7 +366,8 @@ def look(*parts):
     with tempfile.TemporaryDirectory(prefix="memcg-needs-") as root:
         for files in parts:
             write(root, files)
-        run = subprocess.run([program, "needs", f"--root={root}", "--json"],
+        kind = "snapshot" if any(CG + "cgroup.controllers" in files for files in parts) else "root"
+        run = subprocess.run([program, "needs", f"--{kind}={root}", "--json"],
                              capture_output=True, text=True, check=False)
     if run.returncode != 0 or run.stderr:
         raise AssertionError(f"exit status {run.returncode}: {run.stderr}")

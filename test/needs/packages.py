@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What needs finds in roots of real Debian packages, against what was installed and enabled.
 
-packages.py [SET...]   ./dev packages runs it (root, network, about ten minutes)
+packages.py [SET...]   ./dev packages runs it (root, network, about ten minutes; the roots'
+                       archives are kept in ~/.cache/memcg-policy)
 
 The sets name what the package scripts themselves put to use; then the same root is changed by
 hand, as an administrator would, and looked at again.
@@ -15,9 +16,14 @@ import subprocess
 import sys
 import tempfile
 
-program = str(pathlib.Path(os.environ.get("MEMCG_POLICY", "build/memcg-policy")).resolve())
-suite = os.environ.get("SUITE", "bookworm")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "vm"))
+import disk
+import vm
 
+program = str(pathlib.Path(os.environ.get("MEMCG_POLICY", "build/memcg-policy")).resolve())
+
+# packages of Debian 12, or of the release named
+SUITES = {"incus": "trixie"}
 # name: (packages, in use after installation, installed only, role by Role=auto)
 SETS = {
     "server": (["systemd-sysv", "openssh-server", "cron", "rsyslog", "nginx-light", "postfix"],
@@ -25,11 +31,15 @@ SETS = {
     "desktop": (["systemd-sysv", "lightdm", "openbox", "xterm", "network-manager", "flatpak",
                  "earlyoom", "snapd"],
                 set(), {"snap-quotas"}, "desktop"),
-    "containers": (["systemd-sysv", "docker.io", "podman", "lxc", "lxd"],
-                   {"docker", "containerd"}, {"podman", "lxc", "lxd"}, "container-host"),
+    "containers": (["systemd-sysv", "docker.io", "podman", "crun", "lxc", "lxd", "cephadm"],
+                   {"docker", "containerd"}, {"podman", "lxc", "lxd", "cephadm"},
+                   "container-host"),
+    "incus": (["systemd-sysv", "incus", "podman", "isolate"],
+              set(), {"incus", "podman", "isolate", "lxc"}, "server"),
     "machines": (["systemd-sysv", "libvirt-daemon-system", "libvirt-daemon-driver-lxc", "slurmd",
-                  "cgroup-tools", "runsc"],
-                 set(), {"libvirt-qemu", "libvirt-lxc", "slurm", "libcgroup", "gvisor"}, "server"),
+                  "cgroup-tools", "runsc", "oar-node"],
+                 set(), {"libvirt-qemu", "libvirt-lxc", "slurm", "libcgroup", "gvisor", "oar"},
+                 "server"),
     "daemons": (["systemd-sysv", "systemd-oomd", "oomd", "netdata", "prometheus-node-exporter"],
                 {"systemd-oomd", "oomd", "netdata"}, {"node-exporter"}, "server"),
 }
@@ -63,6 +73,10 @@ CHANGES = {
          {"docker", "podman", "lxc"}),
         (lambda r: write(r, "/var/lib/lxd/containers/a/backup.yaml", "limits.memory: 1GiB\n"),
          {"docker", "podman", "lxc", "lxd"}),
+    ],
+    "incus": [
+        (lambda r: write(r, "/var/lib/incus/containers/a/backup.yaml", "limits.memory: 1GiB\n"),
+         {"incus"}),
     ],
     "machines": [
         (lambda r: write(r, "/etc/slurm/cgroup.conf", "ConstrainRAMSpace=yes\n"), {"slurm"}),
@@ -104,8 +118,8 @@ def role(root):
 def run_set(name, top):
     packages, used, unused, want_role = SETS[name]
     root = f"{top}/{name}"
-    subprocess.run(["mmdebstrap", "--quiet", "--variant=minbase", "--skip=output/dev",
-                    f"--include={','.join(packages)}", suite, root], check=True)
+    os.mkdir(root)
+    disk.unpack(disk.bootstrap(SUITES.get(name, "bookworm"), packages), root)
     failures = []
     got, rest, warnings = look(root)
     if (got, rest, warnings) != (used, unused, ""):
@@ -121,8 +135,13 @@ def run_set(name, top):
     return failures
 
 
-if os.geteuid() != 0 or not shutil.which("mmdebstrap"):
-    print("SKIP needs-packages: needs root and mmdebstrap")
+if os.geteuid() != 0:
+    print("SKIP needs-packages: needs root")
+    sys.exit(77)
+try:
+    vm.need("mmdebstrap")
+except vm.Skipped as why:
+    print(f"SKIP needs-packages: {why}")
     sys.exit(77)
 count = 0
 with tempfile.TemporaryDirectory(prefix="memcg-packages-", dir=os.environ.get("TMPDIR")) as work:

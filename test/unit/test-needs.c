@@ -3,6 +3,7 @@
 
 #include "base/diag.h"
 #include "base/str.h"
+#include "facts/running.h"
 #include "needs/needs.h"
 #include "policy/decide.h"
 
@@ -84,7 +85,7 @@ static void check(const char *name, size_t i, enum root_mode mode, const struct 
 	tree_write(&tree, CATALOGUE "x.conf", conf.data);
 	for (size_t k = 0; k < ARRAY_SIZE(c->files) && c->files[k].path; k++)
 		make(&tree, &c->files[k]);
-	assert_int_equal(needs_find(tree.root, &needs, &diag), 0);
+	assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
 	got = summary(&needs);
 	if (!streq(got, c->want))
 		fail_msg("%s %zu: got\n%s\nwanted\n%s", name, i, got, c->want);
@@ -487,7 +488,7 @@ static void test_bounds(void **state _unused_)
 				(void)snprintf(name, sizeof(name), "farm/%d", k); /* fits */
 				tree_symlink(&tree, "/farm", name);
 			}
-		assert_int_equal(needs_find(tree.root, &needs, &diag), 0);
+		assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
 		got = summary(&needs);
 		assert_string_equal(got, "no unknown 0:");
 		assert_int_equal(diag.n, 1);
@@ -515,7 +516,7 @@ static void test_many(void **state _unused_)
 		(void)snprintf(name, sizeof(name), "c/%d/h.json", i); /* fits */
 		tree_write(&tree, name, "{\"Memory\":1}");
 	}
-	assert_int_equal(needs_find(tree.root, &needs, &diag), 0);
+	assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
 	assert_int_equal(needs.items[0].n_limits, 25);
 	assert_int_equal(needs.items[0].n_evidence, 11);
 	assert_string_equal(needs.items[0].evidence[10].text, "and 15 more");
@@ -541,7 +542,7 @@ static void test_unreadable(void **state _unused_)
 			tree_write(&tree, "usr/bin/x", "");
 		assert_int_equal(str_printf(&home, "%s/home/a", tree.path), 0);
 		assert_int_equal(chmod(home, 0), 0);
-		assert_int_equal(needs_find(tree.root, &needs, &diag), 0);
+		assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
 		got = summary(&needs);
 		assert_string_equal(got, installed ? "yes unknown 0: /usr/bin/x:0 is there"
 						   : "none");
@@ -583,7 +584,7 @@ static void test_order(void **state _unused_)
 			       entries[i].in_use ? "InUse" : "Installed"); /* fits */
 		tree_write(&tree, path, text);
 	}
-	assert_int_equal(needs_find(tree.root, &needs, &diag), 0);
+	assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
 	for (size_t i = 0; i < needs.n; i++)
 		strbuf_adds(&order, needs.items[i].id);
 	assert_string_equal(order.data, "fdecab");
@@ -646,7 +647,7 @@ static void test_role(void **state _unused_)
 		for (size_t k = 0; k < ARRAY_SIZE(cases[i].files) && cases[i].files[k].path;
 		     k++)
 			make(&tree, &cases[i].files[k]);
-		assert_int_equal(needs_find(tree.root, &needs, &diag), 0);
+		assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
 		assert_int_equal(needs_guess_role(tree.root, &needs, &role, &reason), 0);
 		assert_string_equal(role, cases[i].role);
 		assert_int_equal(str_printf(&got, "%s: %s", reason.path ? reason.path : "-",
@@ -659,6 +660,98 @@ static void test_role(void **state _unused_)
 	}
 }
 
+/* Groups with limits of a live or captured tree; what a package's unit sets itself is no need.
+ */
+static void test_cgroups(void **state _unused_)
+{
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	static const struct {
+		const char *path, *value;
+		const char *want; /* the evidence, NULL: none */
+		bool v1;
+	} cases[] = {
+		{ "cg/a.slice/memory.max", "max\n", NULL },
+		{ "cg/memory.max", "5\n", NULL },
+		{ "cg/a.slice/memory.max", "1048576\n", "memory.max = 1048576 of a.slice" },
+		{ "cg/a.slice/b.service/memory.high", "4096\n",
+		  "memory.high = 4096 of b.service" },
+		{ "cg/a.slice/b.service/memory.zswap.max", "0\n",
+		  "memory.zswap.max = 0 of b.service" },
+		{ "cg/a.slice/b.service/memory.min", "0\n", NULL },
+		/* as shipped, and with something of the administrator's beside it */
+		{ "cg/a.slice/v.service/memory.high", "4096\n", NULL },
+		{ "cg/a.slice/v@1.service/memory.low", "4096\n", NULL },
+		{ "cg/a.slice/o.service/memory.high", "4096\n",
+		  "memory.high = 4096 of o.service" },
+		{ "cg/a.slice/s.service/memory.high", "4096\n",
+		  "memory.high = 4096 of s.service" },
+		/* containers */
+		{ "cg/system.slice/docker-" ID ".scope/memory.max", "1\n",
+		  "memory.max = 1 of docker container 0123456789ab" },
+		{ "cg/machine.slice/libpod-" ID ".scope/container/memory.max", "1\n",
+		  "memory.max = 1 of podman container 0123456789ab" },
+		{ "cg/lxc.payload.c1/memory.max", "1\n", "memory.max = 1 of LXC container c1" },
+		{ "cg/machine.slice/machine-c2.scope/memory.max", "1\n",
+		  "memory.max = 1 of machine c2" },
+		{ "cg/docker/" ID "/memory.limit_in_bytes", "67108864\n",
+		  "memory.limit_in_bytes = 67108864 of docker container 0123456789ab", true },
+		{ "cg/docker/x/memory.limit_in_bytes", "9223372036854771712\n", NULL, true },
+		/* users and other people's groups */
+		{ "cg/user.slice/user-1000.slice/memory.max", "1\n",
+		  "memory.max = 1 of user-1000.slice of user ann" },
+		{ "cg/user.slice/user-1001.slice/user@1001.service/app.slice/x.scope/"
+		  "memory.max",
+		  "1\n", "memory.max = 1 of x.scope of user 1001" },
+		{ "cg/jobs/7/memory.max", "1\n", "memory.max = 1 of cgroup jobs/7" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct running running = {
+			.memcg = MEMCG_ON,
+			.memory_tree = (char *)"/cg",
+			.hierarchy = cases[i].v1 ? HIERARCHY_V1 : HIERARCHY_V2,
+		};
+		_cleanup_needs_ struct needs needs = {};
+		_cleanup_diag_ struct diag diag = {};
+		_cleanup_free_ char *dir = strdup(cases[i].path);
+		const char *got;
+		struct tree tree;
+
+		tree_init(&tree, ROOT_SNAPSHOT);
+		tree_write(&tree, CATALOGUE "x.conf", NEED "[Limits]\nCgroupLimit=*\n");
+		tree_write(&tree, "usr/lib/systemd/system/v.service", "");
+		tree_write(&tree, "usr/lib/systemd/system/v@.service", "");
+		tree_write(&tree, "usr/lib/systemd/system/o.service", "");
+		tree_write(&tree, "etc/systemd/system/o.service.d/x.conf", "");
+		tree_write(&tree, "usr/lib/systemd/system/s.service", "");
+		tree_write(&tree, "etc/systemd/system.control/s.service.d/50-x.conf", "");
+		tree_write(&tree, "etc/passwd", "root:x:0:0::/:/\nann:x:1000:1000::/:/\n");
+		/* the controller is in every group from the root on */
+		for (char *slash = strrchr(dir, '/'); slash; slash = strrchr(dir, '/')) {
+			_cleanup_free_ char *path = NULL;
+
+			*slash = '\0';
+			assert_int_equal(str_printf(&path, "%s/%s", dir,
+						    cases[i].v1 ? "memory.limit_in_bytes"
+								: "memory.max"),
+					 0);
+			if (strchr(dir, '/'))
+				tree_write(&tree, path,
+					   cases[i].v1 ? "9223372036854771712\n" : "max\n");
+		}
+		tree_write(&tree, cases[i].path, cases[i].value);
+		assert_int_equal(needs_find(tree.root, &running, &needs, &diag), 0);
+		got = needs.n > 0 ? needs.items[0].evidence[0].text : NULL;
+		/* the directory's owner is whoever runs this */
+		if (cases[i].want && got && geteuid() != 0
+			    ? !str_skip_prefix(got, cases[i].want)
+			    : !streq_ptr(got, cases[i].want))
+			fail_msg("%s: %s", cases[i].path, got ? got : "nothing");
+		assert_int_equal(diag.n, 0);
+		tree_done(&tree);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -666,7 +759,7 @@ int main(void)
 		cmocka_unit_test(test_active),	   cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_many),
 		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_role),
+		cmocka_unit_test(test_role), cmocka_unit_test(test_cgroups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

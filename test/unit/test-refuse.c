@@ -241,51 +241,6 @@ static void test_length(void **state _unused_)
 	tree_done(&tree);
 }
 
-/* Limits in the tree of a running system; those that a package's unit sets itself do not count.
- */
-static void test_live_limits(void **state _unused_)
-{
-	static const struct {
-		const char *path, *value, *want;
-	} cases[] = {
-		{ "cg/a.slice/memory.max", "max\n", NULL },
-		{ "cg/a.slice/memory.min", "0\n", NULL },
-		{ "cg/a.slice/memory.max", "1048576\n", "a.slice: memory.max 1048576" },
-		{ "cg/a.slice/b.service/memory.high", "4096\n",
-		  "a.slice/b.service: memory.high 4096" },
-		{ "cg/a.slice/v.service/memory.high", "4096\n", NULL },
-		{ "cg/a.slice/o.service/memory.high", "4096\n",
-		  "a.slice/o.service: memory.high 4096" },
-		{ "cg/a.slice/v@1.service/memory.low", "4096\n", NULL },
-		{ "cg/docker/x/memory.limit_in_bytes", "9223372036854771712\n", NULL },
-		{ "cg/docker/x/memory.limit_in_bytes", "67108864\n",
-		  "docker/x: memory.limit_in_bytes 67108864" },
-		{ "cg/memory.max", "5\n", NULL },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		static const struct running running = {
-			.memcg = MEMCG_ON,
-			.memory_tree = (char *)"/cg",
-		};
-		static const struct boot_state boot_state;
-		_cleanup_free_ char *got = NULL;
-		struct tree tree;
-		int r;
-
-		tree_init(&tree, ROOT_LIVE);
-		tree_write(&tree, "usr/lib/systemd/system/v.service", "");
-		tree_write(&tree, "usr/lib/systemd/system/v@.service", "");
-		tree_write(&tree, "usr/lib/systemd/system/o.service", "");
-		tree_write(&tree, "etc/systemd/system/o.service.d/x.conf", "");
-		tree_write(&tree, cases[i].path, cases[i].value);
-		got = refusals_of(&tree, &running, &boot_state, NULL, NULL, false, &r);
-		if (cases[i].want ? r != -EPERM || !strstr(got, cases[i].want) : r != 0)
-			fail_msg("case %zu: %d %s", i, r, got);
-		tree_done(&tree);
-	}
-}
-
 static void test_files(void **state _unused_)
 {
 	static const struct {
@@ -326,21 +281,24 @@ static void test_files(void **state _unused_)
 
 static void test_limits(void **state _unused_)
 {
-	struct need_evidence evidence = { (char *)"/x/hostconfig.json", 0,
-					  (char *)"/Memory = 5" };
+	struct need_evidence evidence[] = {
+		{ (char *)"/x/hostconfig.json", 0, (char *)"/Memory = 5" },
+		{ (char *)"/y/hostconfig.json", 0, (char *)"/Memory = 6" },
+		{ (char *)"/docker.service", 0, (char *)"docker.service is enabled" },
+	};
 	struct need items[] = {
 		{ .title = (char *)"Docker",
 		  .effect = (char *)"It breaks.",
 		  .in_use = NEED_YES,
 		  .n_limits = 2,
-		  .evidence = &evidence,
-		  .n_evidence = 1 },
+		  .evidence = evidence,
+		  .n_evidence = ARRAY_SIZE(evidence) },
 		{ .title = (char *)"Podman",
 		  .effect = (char *)"It breaks.",
 		  .in_use = NEED_YES },
 	};
 	const struct needs needs = { items, ARRAY_SIZE(items) };
-	_cleanup_free_ char *got = NULL, *none = NULL;
+	_cleanup_free_ char *got = NULL, *none = NULL, *unknown = NULL;
 	struct tree tree;
 	int r;
 
@@ -348,8 +306,15 @@ static void test_limits(void **state _unused_)
 	got = refusals(&tree, &needs, NULL, false, &r);
 	assert_int_equal(r, -EPERM);
 	assert_string_equal(got, "/x/hostconfig.json: Docker: 2 memory limits would no longer "
-				 "hold (/Memory = 5). It breaks.\n");
+				 "hold: /Memory = 5 (/x/hostconfig.json); /Memory = 6 "
+				 "(/y/hostconfig.json). It breaks.\n");
 	items[0].n_limits = 0;
+	items[0].in_use = NEED_UNKNOWN;
+	items[0].limits_unknown = true;
+	unknown = refusals(&tree, &needs, NULL, false, &r);
+	assert_int_equal(r, -EPERM);
+	assert_non_null(strstr(unknown, "Docker: whether memory limits are stored"));
+	items[0].limits_unknown = false;
 	none = refusals(&tree, &needs, NULL, false, &r);
 	assert_int_equal(r, 0);
 	tree_done(&tree);
@@ -460,9 +425,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tokens), cmocka_unit_test(test_moved),
-		cmocka_unit_test(test_length), cmocka_unit_test(test_live_limits),
-		cmocka_unit_test(test_files),  cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_leak),   cmocka_unit_test(test_images),
+		cmocka_unit_test(test_length), cmocka_unit_test(test_files),
+		cmocka_unit_test(test_limits), cmocka_unit_test(test_leak),
+		cmocka_unit_test(test_images),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
