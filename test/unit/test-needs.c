@@ -759,7 +759,7 @@ int main(void)
 		cmocka_unit_test(test_active),	   cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_many),
 		cmocka_unit_test(test_unreadable), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_role), cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_role),	   cmocka_unit_test(test_cgroups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
