@@ -18,6 +18,7 @@
 static int (*const verb_functions[_VERB_MAX])(const struct cmd *cmd) = {
 	[VERB_APPLY] = cmd_apply,
 	[VERB_BENCH] = cmd_bench,
+	[VERB_CAPTURE] = cmd_capture,
 	[VERB_CHECK] = cmd_check,
 	[VERB_ENTRIES] = cmd_entries,
 	[VERB_EXPLAIN] = cmd_explain,

@@ -59,24 +59,38 @@ bool archive_is_compressed(const void *data, size_t size)
 #include <archive.h>
 #include <archive_entry.h>
 
-#define SYMBOLS(_)                           \
-	_(archive_read_new)                  \
-	_(archive_read_free)                 \
-	_(archive_read_support_filter_gzip)  \
-	_(archive_read_support_filter_xz)    \
-	_(archive_read_support_filter_lzma)  \
-	_(archive_read_support_filter_zstd)  \
-	_(archive_read_support_filter_lz4)   \
-	_(archive_read_support_filter_bzip2) \
-	_(archive_read_support_filter_lzop)  \
-	_(archive_read_support_format_raw)   \
-	_(archive_read_open_memory)          \
-	_(archive_read_next_header)          \
-	_(archive_filter_code)               \
-	_(archive_read_data_block)           \
-	_(archive_errno)
+#define SYMBOLS(_)                                 \
+	_(archive_read_new)                        \
+	_(archive_read_free)                       \
+	_(archive_read_support_filter_gzip)        \
+	_(archive_read_support_filter_xz)          \
+	_(archive_read_support_filter_lzma)        \
+	_(archive_read_support_filter_zstd)        \
+	_(archive_read_support_filter_lz4)         \
+	_(archive_read_support_filter_bzip2)       \
+	_(archive_read_support_filter_lzop)        \
+	_(archive_read_support_format_raw)         \
+	_(archive_read_open_memory)                \
+	_(archive_read_next_header)                \
+	_(archive_filter_code)                     \
+	_(archive_read_data_block)                 \
+	_(archive_errno)                           \
+	_(archive_write_new)                       \
+	_(archive_write_set_format_pax_restricted) \
+	_(archive_write_open_fd)                   \
+	_(archive_write_header)                    \
+	_(archive_write_data)                      \
+	_(archive_write_close)                     \
+	_(archive_write_free)                      \
+	_(archive_entry_new)                       \
+	_(archive_entry_free)                      \
+	_(archive_entry_set_pathname)              \
+	_(archive_entry_set_filetype)              \
+	_(archive_entry_set_perm)                  \
+	_(archive_entry_set_size)                  \
+	_(archive_entry_set_symlink)
 DLOPEN_LIBRARY(libarchive, "libarchive.so.13", "archive",
-	       "kernel images compressed otherwise than by gzip", SYMBOLS);
+	       "capture, and kernel images compressed otherwise than by gzip", SYMBOLS);
 
 /*
  * Registers the one filter that is needed. Anything but ARCHIVE_OK means that the library was
@@ -156,7 +170,106 @@ static int uncompress(enum filter filter, const void *data, size_t size, size_t 
 	return r;
 }
 
+/* --- writing --- */
+
+struct tar {
+	struct libarchive lib;
+	struct archive *a;
+};
+
+int tar_new(int fd, struct tar **ret)
+{
+	_cleanup_tar_ struct tar *tar = calloc(1, sizeof(*tar));
+	int r;
+
+	if (!tar)
+		return -ENOMEM;
+	r = libarchive_open(&tar->lib);
+	if (r < 0)
+		return r;
+	tar->a = tar->lib.archive_write_new();
+	if (!tar->a)
+		return -ENOMEM;
+	if (tar->lib.archive_write_set_format_pax_restricted(tar->a) != ARCHIVE_OK ||
+	    tar->lib.archive_write_open_fd(tar->a, fd) != ARCHIVE_OK)
+		return -EIO;
+	*ret = TAKE_PTR(tar);
+	return 0;
+}
+
+static int write_error(const struct tar *tar)
+{
+	int error = tar->lib.archive_errno(tar->a);
+
+	return error > 0 ? -error : -EIO;
+}
+
+int tar_add(struct tar *tar, const char *path, enum tar_type type, const void *data,
+	    size_t size)
+{
+	static const struct {
+		unsigned type, mode;
+	} kinds[] = {
+		[TAR_FILE] = { AE_IFREG, 0644 },
+		[TAR_DIR] = { AE_IFDIR, 0755 },
+		[TAR_LINK] = { AE_IFLNK, 0777 },
+		[TAR_FIFO] = { AE_IFIFO, 0644 },
+	};
+	const struct libarchive *lib = &tar->lib;
+	struct archive_entry *entry = lib->archive_entry_new();
+	int r = 0;
+
+	if (!entry)
+		return -ENOMEM;
+	lib->archive_entry_set_pathname(entry, path);
+	lib->archive_entry_set_filetype(entry, kinds[type].type);
+	lib->archive_entry_set_perm(entry, kinds[type].mode);
+	lib->archive_entry_set_size(entry, type == TAR_FILE ? (la_int64_t)size : 0);
+	if (type == TAR_LINK)
+		lib->archive_entry_set_symlink(entry, data);
+	/* a warning is about names that are not UTF-8: they are written as they are */
+	if (lib->archive_write_header(tar->a, entry) < ARCHIVE_WARN ||
+	    (type == TAR_FILE && lib->archive_write_data(tar->a, data, size) != (ssize_t)size))
+		r = write_error(tar);
+	lib->archive_entry_free(entry);
+	return r;
+}
+
+int tar_finish(struct tar *tar)
+{
+	return tar->lib.archive_write_close(tar->a) == ARCHIVE_OK ? 0 : write_error(tar);
+}
+
+struct tar *tar_free(struct tar *tar)
+{
+	if (tar && tar->a)
+		(void)tar->lib.archive_write_free(tar->a); /* tar_finish() told of errors */
+	free(tar);
+	return NULL;
+}
+
 #else
+
+int tar_new(int fd _unused_, struct tar **ret _unused_)
+{
+	return -EOPNOTSUPP;
+}
+
+int tar_add(struct tar *tar _unused_, const char *path _unused_, enum tar_type type _unused_,
+	    const void *data _unused_, size_t size _unused_)
+{
+	return -EOPNOTSUPP;
+}
+
+int tar_finish(struct tar *tar _unused_)
+{
+	return -EOPNOTSUPP;
+}
+
+struct tar *tar_free(struct tar *tar _unused_)
+{
+	return NULL;
+}
 
 static int uncompress(enum filter filter _unused_, const void *data _unused_,
 		      size_t size _unused_, size_t max _unused_, archive_sink sink _unused_,

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Decompression by libarchive, opened on demand; its only user. gzip is zlib's (gunzip.h). */
+/*
+ * Decompression and tar files by libarchive, opened on demand; its only user. gzip is zlib's
+ * (gunzip.h).
+ */
 
 #include "base/macro.h"
 
@@ -23,3 +26,25 @@ int archive_uncompress(const void *data, size_t size, size_t max, archive_sink s
 /* The same into memory; ret is NUL-terminated behind its size. */
 int archive_uncompress_all(const void *data, size_t size, size_t max, char **ret,
 			   size_t *ret_size) _must_check_;
+
+/* --- writing a tar --- */
+
+struct tar;
+
+enum tar_type {
+	TAR_FILE,
+	TAR_DIR,
+	TAR_LINK,
+	TAR_FIFO,
+};
+
+/* Writes to fd, which stays the caller's. -EOPNOTSUPP without libarchive. */
+int tar_new(int fd, struct tar **ret) _must_check_;
+/* path has no leading '/'; data are a file's bytes or a link's target. */
+int tar_add(struct tar *tar, const char *path, enum tar_type type, const void *data,
+	    size_t size) _must_check_;
+/* Everything is with the kernel then. */
+int tar_finish(struct tar *tar) _must_check_;
+struct tar *tar_free(struct tar *tar);
+DEFINE_CLEANUP(struct tar *, tar_free);
+#define _cleanup_tar_ _cleanup_(tar_freep)

@@ -22,6 +22,7 @@ struct cmd {
 
 int cmd_apply(const struct cmd *cmd);
 int cmd_bench(const struct cmd *cmd);
+int cmd_capture(const struct cmd *cmd);
 int cmd_check(const struct cmd *cmd);
 int cmd_entries(const struct cmd *cmd);
 int cmd_explain(const struct cmd *cmd);

@@ -40,6 +40,9 @@ static unsigned long fs_magic(const struct root *root, const char *path)
 
 	if (root_open_path(root, path, &fd) < 0 || fstatfs(fd, &st) < 0)
 		return 0;
+	/* what tells the same of a captured machine */
+	root_note(root, ROOT_ACCESS_PATH, path, "cgroup.controllers");
+	root_note(root, ROOT_ACCESS_PATH, path, "cgroup.procs");
 	return (unsigned long)st.f_type & 0xffffffffUL;
 }
 

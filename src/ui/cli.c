@@ -102,6 +102,8 @@ const struct cli_verb cli_verbs[_VERB_MAX] = {
 	{ VERB_HISTORY, "history", "", 0, 0, NULL, "list the changes made" },
 	{ VERB_TRIAL, "trial", "on|off", 1, 1, "on off", "boot once with the other setting" },
 	{ VERB_WARN, "warn", "", 0, 0, NULL, "send the journal warnings now" },
+	{ VERB_CAPTURE, "capture", "FILE", 1, 1, NULL,
+	  "pack what is read, scrubbed, for a bug report" },
 	{ VERB_BENCH, "bench", "[run|env|list|compare|report|plot] [FILE...]", 0, SIZE_MAX,
 	  "run env list compare report plot", "measure what memcg costs here" },
 };

@@ -60,7 +60,7 @@ CHANGES = {
     "server": [],
     "desktop": [
         (lambda r: write(r, "/etc/systemd/system/snap.a.slice", "[Slice]\nMemoryMax=1G\n"),
-         {"snap-quotas"}),
+         {"snap-quotas", "systemd-units"}),
     ],
     "containers": [
         (lambda r: systemctl(r, "disable", "docker.service", "docker.socket"), {"containerd"}),
@@ -87,7 +87,8 @@ CHANGES = {
          {"libvirt-lxc", "libcgroup"}),
     ],
     "daemons": [
-        (lambda r: systemctl(r, "disable", "systemd-oomd.service"), {"oomd", "netdata"}),
+        (lambda r: systemctl(r, "disable", "systemd-oomd.service",
+                             "systemd-oomd.socket"), {"oomd", "netdata"}),
         (lambda r: write(r, "/etc/default/prometheus-node-exporter",
                          'ARGS="--collector.cgroups"\n'), {"oomd", "netdata", "node-exporter"}),
     ],
