@@ -27,8 +27,8 @@ static int ask_everything(const struct cmd *cmd, struct diag *diag)
 		r = 0;
 	else if (r >= 0)
 		r = unit_views_load(cmd, &host, &views, &ignored);
-	/* what only a captured machine is asked: its architecture, by a program's header, and its
-	 * mounts, where the kernel itself told */
+	/* what only a captured machine is asked: its architecture, by a program's header, and
+	 * its mounts, where the kernel itself told */
 	root_note(cmd->root, ROOT_ACCESS_FILE, "/bin/sh", NULL);
 	root_note(cmd->root, ROOT_ACCESS_FILE, "/proc/self/mountinfo", NULL);
 	if (r < 0)
