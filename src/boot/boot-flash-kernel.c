@@ -17,6 +17,10 @@ enum { MAX_SCRIPT = 1024 * 1024 };
 
 static int flash_probe(const struct root *root, struct diag *diag _unused_)
 {
+	/* where EFI starts the machine it does nothing, and says that it succeeded */
+	if (root_exists(root, "/sys/firmware/efi") &&
+	    !root_exists(root, "/etc/flash-kernel/ignore-efi"))
+		return 0;
 	/* beside GRUB it is installed and idle: it knows the machines it is for */
 	return root_exists(root, text.path) && tool_exists(root, "flash-kernel") &&
 	       !root_exists(root, "/boot/grub/grub.cfg");
@@ -111,6 +115,18 @@ static int flash_refresh(const struct boot *boot, const struct boot_words *words
 	return tool_run(boot, argv, diag);
 }
 
+static int flash_verify(const struct boot *boot, const struct boot_words *words,
+			struct diag *diag)
+{
+	/* other methods of it write images, flash memory, or nothing */
+	if (words->want != BOOT_WANT_NOTHING && !root_exists(boot->root, SCRIPT))
+		diag_notice(diag, NULL,
+			    "flash-kernel made no " SCRIPT
+			    ": what this machine will boot cannot "
+			    "be looked at");
+	return text_verify(boot, words, diag);
+}
+
 static int flash_take_back(const struct boot *boot _unused_, const char *path _unused_,
 			   const struct content *before, const struct content *written,
 			   const struct content *now, struct content *ret, struct diag *diag)
@@ -127,6 +143,6 @@ const struct boot_backend boot_flash_kernel = {
 	.plan = flash_plan,
 	.plan_refresh = flash_plan_refresh,
 	.refresh = flash_refresh,
-	.verify = text_verify,
+	.verify = flash_verify,
 	.take_back = flash_take_back,
 };

@@ -484,6 +484,7 @@ const struct boot_backend boot_ostree = {
 	.name = "ostree",
 	.title = "ostree deployments",
 	.fixtures_only = true,
+	.remounts = true,
 	.probe = ostree_probe,
 	.read = ostree_read,
 	.plan = ostree_plan,

@@ -240,6 +240,7 @@ const struct boot_backend boot_transactional = {
 	.name = "transactional",
 	.title = "GRUB of a transactional system",
 	.fixtures_only = true,
+	.remounts = true,
 	.probe = transactional_probe,
 	.read = transactional_read,
 	.plan = transactional_plan,

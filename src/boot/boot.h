@@ -83,6 +83,7 @@ struct boot_backend {
 	const char *title;  /* for people, without an article */
 	bool fixtures_only; /* no machine with it was booted for our tests: said after a write
 			     */
+	bool remounts;	    /* its tool writes where it has to, also below what is read-only */
 
 	/* Whether this loader is in charge: 1, 0, or a negative errno (said in diag). */
 	int (*probe)(const struct root *root, struct diag *diag);

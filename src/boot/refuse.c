@@ -148,8 +148,9 @@ static int check_persistent(const struct refuse_input *in, struct diag *diag)
 
 	for (size_t i = 0; r >= 0 && i < in->changes->n; i++)
 		r = check_place(in, in->changes->edits[i].path, &seen, diag);
-	for (size_t i = 0;
-	     r >= 0 && in->changes->refresh == REFRESH_RUN && i < in->state->entries.n; i++)
+	if (in->changes->refresh != REFRESH_RUN || in->boot->backend->remounts)
+		return r;
+	for (size_t i = 0; r >= 0 && i < in->state->entries.n; i++)
 		r = check_place(in, in->state->entries.items[i].source, &seen, diag);
 	return r;
 }

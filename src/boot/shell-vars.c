@@ -452,6 +452,7 @@ int shell_script_value(const struct shell_script *script, const char *name,
 		*ret = variable->value;
 		variable->value = (struct shell_value){};
 	} else
-		*ret = look_up(&env, name, strlen(name));
+		/* what others use may come from outside; this is what they make of it */
+		*ret = env.opaque ? env.doubt : (struct shell_value){ .known = SHELL_IS_UNSET };
 	return 0;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # enter.sh ROOT BUILD SCRIPT
 # In new mount and PID namespaces: makes the directory the root, a system like any other, whose
-# EFI variables are the files in its /mnt/efivars, and runs SCRIPT there.
+# EFI variables are the files in its /efivars (none: a machine without EFI), and runs SCRIPT there.
 set -eu
 root=$1 build=$2 script=$3
 
@@ -23,8 +23,10 @@ chmod +x "$root/mnt/test/memcg-policy"
 mount --rbind /dev "$root/dev"
 mount -t proc proc "$root/proc"
 mount -t tmpfs tmpfs "$root/sys"
-mkdir -p "$root/sys/firmware/efi/efivars"
-[ ! -d "$root/efivars" ] || cp "$root/efivars"/* "$root/sys/firmware/efi/efivars"
+if [ -d "$root/efivars" ]; then
+	mkdir -p "$root/sys/firmware/efi/efivars"
+	cp "$root/efivars"/* "$root/sys/firmware/efi/efivars"
+fi
 mount -t tmpfs tmpfs "$root/run"
 cd "$root"
 pivot_root . mnt/old

@@ -9,6 +9,7 @@ live.py [STEP...]; without steps all of them. A step gets a fresh root. Needs ro
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -19,8 +20,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "vm")]
 
 import disk  # noqa: E402
+import loaders  # noqa: E402
 import vm  # noqa: E402
-from roots import MID, uki  # noqa: E402
+from roots import MID, ROOTS, uki  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ.get("MEMCG_POLICY", HERE.parent.parent / "build/memcg-policy"))
 PACKAGES = ["systemd", "systemd-boot", "systemd-boot-efi", "systemd-ukify", "sbsigntool",
@@ -62,6 +64,7 @@ class Live:
         self._dir = tempfile.mkdtemp(prefix="live-", dir=vm.cache_dir())
         self.root = pathlib.Path(self._dir, "root")
         disk.run(["cp", "-al", base(), self.root])
+        shutil.rmtree(self.root / "boot/extlinux")  # as u-boot-menu's installation made it
         self.write({
             "/etc/machine-id": MID + "\n",
             "/etc/fstab": "UUID=x / ext4 defaults 0 1\n",
@@ -89,6 +92,9 @@ class Live:
         return self
 
     def __exit__(self, *_):
+        # ostree makes its deployments immutable
+        for path in self.root.glob("ostree/deploy/*/deploy/*.0"):
+            subprocess.run(["chattr", "-i", path], check=False)
         shutil.rmtree(self._dir)
 
     def run(self, script):
@@ -222,7 +228,316 @@ def ukify_fails():
             check(m.files("/efi", "/etc") == before, "a failed ukify leaves something behind")
 
 
-STEPS = [ukify, ukify_shared, ukify_secure, ukify_fails]
+# --- U-Boot ---
+
+def unset_leaves_nothing(m, *below):
+    """One round; what unset leaves is what was there, the tool's own output apart."""
+    before = m.files(*below)
+    m.must("memcg-policy set off")
+    expect(m, "off")
+    check("nothing to do" in m.must("memcg-policy apply"), "apply again does something")
+    m.must("memcg-policy set on")
+    expect(m, "on")
+    m.must("memcg-policy undo")
+    expect(m, "off")
+    m.must("memcg-policy unset")
+    after = m.files(*below)
+    # a checksum and the time of making are in U-Boot's images
+    differ = [p for p in before | after if before.get(p) != after.get(p)
+              and not p.endswith((".scr", ".bak"))]
+    check(not differ, f"unset leaves something behind: {differ}")
+
+
+def u_boot_menu():
+    """u-boot-update, with and without a fallback to /etc/kernel/cmdline, and a fragment of others."""
+    for files in ({}, {"/etc/kernel/cmdline": "root=UUID=y ro splash\n"},
+                  {"/etc/u-boot-menu/conf.d/a.conf": 'U_BOOT_PARAMETERS="ro cgroup_enable=cpuset"\n'},
+                  {"/etc/default/u-boot": 'U_BOOT_PARAMETERS="ro quiet $(true)"\n'}):
+        with Live(files) as m:
+            m.must("u-boot-update")
+            lines = (m.root / "boot/extlinux/extlinux.conf").read_text().splitlines()
+            before = [line.split() for line in lines if "append" in line]
+            m.must("memcg-policy set off")
+            lines = (m.root / "boot/extlinux/extlinux.conf").read_text().splitlines()
+            for old, new in zip(before, [x.split() for x in lines if "append" in x], strict=True):
+                check([w for w in new if w != OFF] == old and new.count(OFF) == 1,
+                      f"{old} became {new}")
+            m.must("memcg-policy unset")
+            unset_leaves_nothing(m, "/etc", "/boot")
+
+
+def u_boot_fails():
+    """One that fails, and one that does nothing: everything is put back."""
+    for script in ("#!/bin/sh\nexit 1\n", "#!/bin/sh\nexit 0\n"):
+        with Live({}) as m:
+            m.must("u-boot-update")
+            m.write({"/usr/sbin/u-boot-update": script})
+            m.must("chmod +x /usr/sbin/u-boot-update")
+            before = m.files("/etc", "/boot")
+            m.must("memcg-policy set off", 1)
+            check(m.files("/etc", "/boot") == before, "a failed u-boot-update leaves something")
+
+
+def flash_kernel():
+    """flash-kernel's boot script for a generic board."""
+    release = "6.12.48+deb13-arm64"
+    with Live({
+        "/etc/flash-kernel/machine": "Firefly-RK3399 Board\n",
+        "/etc/default/flash-kernel": 'LINUX_KERNEL_CMDLINE="quiet"\n'
+                                     'LINUX_KERNEL_CMDLINE_DEFAULTS=""\n',
+        f"/boot/vmlinuz-{release}": "a kernel\n", f"/boot/initrd.img-{release}": "an initrd\n",
+        f"/boot/config-{release}": KERNEL_CONFIG, f"/usr/lib/modules/{release}/modules.order": "",
+        f"/usr/lib/linux-image-{release}/rockchip/rk3399-firefly.dtb": "",
+        # of the other architecture
+        "/usr/bin/dpkg-arch": "",
+        "/etc/u-boot-menu/none": "",
+    }) as m:
+        m.must("rm /usr/sbin/u-boot-update; ln -sf vmlinuz-" + release + " /boot/vmlinuz; "
+               "dpkg-divert --local --rename /usr/bin/dpkg >/dev/null; "
+               "printf '#!/bin/sh\\n[ \"$1\" != --print-architecture ] || { echo arm64; exit; }\\n"
+               "exec /usr/bin/dpkg.distrib \"$@\"\\n' >/usr/bin/dpkg; chmod +x /usr/bin/dpkg")
+        m.must("flash-kernel")
+        m.must("memcg-policy set off")
+        shown = m.must("dumpimage -T script -p 0 -o /run/script /boot/boot.scr >/dev/null; "
+                       "grep -a 'setenv bootargs' /run/script | tail -n 1")
+        check(OFF in shown.replace('"', " ").split(), f"boot.scr says {shown}")
+        m.must("memcg-policy unset")
+        unset_leaves_nothing(m, "/etc", "/boot")
+
+
+# --- ostree ---
+
+OSTREE_ROOT = r"""
+mkdir -p /tmp/tree/usr/lib/modules/6.1 /tmp/tree/usr/lib /tmp/tree/usr/etc
+echo kernel >/tmp/tree/usr/lib/modules/6.1/vmlinuz
+echo initrd >/tmp/tree/usr/lib/modules/6.1/initramfs.img
+printf 'ID=x\nNAME=x\nVERSION=1\nPRETTY_NAME=x\n' >/tmp/tree/usr/lib/os-release
+ostree admin init-fs --modern / >/dev/null 2>&1 || ostree admin init-fs /
+ostree admin os-init x
+ostree --repo=/ostree/repo commit -b x --tree=dir=/tmp/tree >/dev/null
+ostree admin deploy --os=x --karg=root=UUID=1 --karg=quiet --karg=cgroup_enable=cpuset x
+"""
+
+
+def options(m):
+    entries = sorted((m.root / "boot/loader/entries").iterdir())
+    lines = [x for x in entries[0].read_text().splitlines() if x.startswith("options ")]
+    return [w for w in lines[0].split()[1:] if not w.startswith("ostree=")]
+
+
+def ostree():
+    """ostree itself: the arguments of its first deployment."""
+    with Live({}) as m:
+        m.must(OSTREE_ROOT + "rm -f /usr/sbin/u-boot-update")
+        before = options(m)
+        check(before == ["root=UUID=1", "quiet", "cgroup_enable=cpuset"], f"{before}")
+        said = m.must("memcg-policy set off")
+        check("ostree admin instutil set-kargs" in said, said)
+        check(options(m) == [*before, OFF], f"{options(m)}")
+        expect(m, "off")
+        check("nothing to do" in m.must("memcg-policy apply"), "apply again does something")
+        m.must("memcg-policy set on")
+        check(options(m) == before, f"{options(m)}")
+        m.must("memcg-policy undo")
+        check(options(m) == [*before, OFF], f"{options(m)}")
+        m.must("memcg-policy unset")
+        check(options(m) == before, f"{options(m)}")
+
+
+# what rpm-ostree and bootc do to the arguments, staged as ostree stages them
+FAKE = r"""#!/usr/bin/python3
+import os, sys
+staged, log = "/run/ostree/staged-deployment", "/var/log/calls"
+open(log, "a").write(" ".join(sys.argv[1:]) + "\n")
+try:
+    words = open(staged).read().split("kargs\0\0\0")[1].split("\0")[:-2]
+except OSError:
+    words = "root=UUID=1 ro cgroup_enable=memory".split()
+if sys.argv[1] == "kargs":
+    for option in sys.argv[2:]:
+        name, word = option.split("=", 1)
+        if name == "--append-if-missing" and word not in words:
+            words.append(word)
+        if name == "--delete-if-present" and word in words:
+            words.remove(word)
+else:
+    words = [w for w in words if "memory" not in w or "enable" in w]
+    words += sys.argv[sys.argv.index("--options") + 1:] if "--options" in sys.argv else []
+os.makedirs("/run/ostree", exist_ok=True)
+open(staged, "w").write("target\0\0kargs\0\0\0" + "\0".join(words) + "\0\x05\x09\x0d\0as")
+sys.exit(int(os.environ.get("FAIL", 0)))
+# set-options-for-source
+"""
+
+
+def deployments(tool):
+    return Live({
+        f"/usr/bin/{tool}": FAKE,
+        "/ostree/repo/config": "",
+        "/boot/loader/entries/ostree-1-x.conf":
+            "title x\nversion 1\nlinux /ostree/x/vmlinuz\n"
+            "options root=UUID=1 ro cgroup_enable=memory ostree=/ostree/boot.1/x/0\n",
+        "/boot/ostree/x/vmlinuz": "",
+    })
+
+
+def rpm_ostree():
+    """rpm-ostree as it documents itself: what is staged follows our file in both directions."""
+    with deployments("rpm-ostree") as m:
+        said = m.must("chmod +x /usr/bin/rpm-ostree; mkdir /run/ostree; "
+                      "memcg-policy set off; memcg-policy set off; memcg-policy set on; "
+                      "memcg-policy undo; memcg-policy unset")
+        calls = (m.root / "var/log/calls").read_text().splitlines()
+        check(calls == [
+            "kargs --append-if-missing=cgroup_disable=memory "
+            "--delete-if-present=cgroup_enable=memory",
+            "kargs --delete-if-present=cgroup_disable=memory",
+            "kargs --append-if-missing=cgroup_disable=memory",
+            "kargs --append-if-missing=cgroup_enable=memory "
+            "--delete-if-present=cgroup_disable=memory",
+        ], f"{calls}\n{said}")
+        check(not (m.root / "var/lib/memcg-policy/kargs").exists(), "our file stayed")
+
+
+def bootc():
+    """bootc by source."""
+    with deployments("bootc") as m:
+        m.write({"/boot/loader/entries/ostree-1-x.conf":
+                 "title x\nversion 1\nlinux /ostree/x/vmlinuz\noptions root=UUID=1 ro\n"})
+        said = m.must("chmod +x /usr/bin/bootc; memcg-policy set off; memcg-policy set on; "
+                      "memcg-policy undo; memcg-policy unset")
+        calls = (m.root / "var/log/calls").read_text().splitlines()
+        source = "loader-entries set-options-for-source --source memcg-policy"
+        check(calls == [f"{source} --options {OFF}", source, f"{source} --options {OFF}", source],
+              f"{calls}\n{said}")
+
+
+# --- kernel-install, bootctl ---
+
+def kernel_install():
+    """A kernel installed after "set off" gets the word, and bootctl reads it in every entry."""
+    with Live({
+        "/etc/kernel/cmdline": "root=UUID=x ro quiet\n",
+        "/etc/kernel/install.conf": "layout=bls\nBOOT_ROOT=/boot\ninitrd_generator=none\n",
+        "/boot/EFI/systemd/systemd-bootx64.efi": "",
+        "/boot/loader/loader.conf": "timeout 3\n",
+        "/boot/loader/entries.srel": "type1\n",
+    }) as m:
+        m.variable("LoaderInfo", "systemd-boot 257.7-1")
+        install = "kernel-install add {0} /boot/vmlinuz-{0} /boot/initrd.img-{0}"
+        m.must("rm /usr/sbin/u-boot-update; " + install.format(RELEASE))
+        entries = list((m.root / "boot/loader/entries").iterdir())
+        check(len(entries) == 1, f"kernel-install made {entries}")
+        before = m.files("/boot/loader", "/etc")
+        m.must("memcg-policy set off")
+        newer = "6.12.57+deb13-amd64"
+        m.write({f"/boot/vmlinuz-{newer}": "a kernel\n", f"/boot/initrd.img-{newer}": "an initrd\n",
+                 f"/usr/lib/modules/{newer}/modules.order": "",
+                 f"/boot/config-{newer}": KERNEL_CONFIG})
+        m.must(install.format(newer))
+        expect(m, "off", 2)
+        check("nothing to do" in m.must("memcg-policy apply"), "apply again does something")
+        shown = json.loads(m.must("mkdir /run/e; mount -t tmpfs t /run/e; "
+                                  "cp -r /boot/. /run/e; SYSTEMD_RELAX_ESP_CHECKS=1 "
+                                  "bootctl --esp-path=/run/e list --json=short 2>/dev/null"))
+        lines = [e["options"] for e in shown if e.get("type") == "type1"]
+        check(len(lines) == 2 and all(OFF in line.split() for line in lines), f"bootctl: {lines}")
+        m.must(f"kernel-install remove {newer}; memcg-policy unset")
+        check(m.files("/boot/loader", "/etc") == before, "unset leaves something behind")
+
+
+# --- GRUB 2.14's own blscfg ---
+
+class Grub:
+    """grub-emu of sid: what GRUB would boot, entry by entry, by its own commands."""
+
+    def __init__(self):
+        tar = disk.bootstrap("sid", ["grub-emu", "grub-common"])
+        self._dir = tempfile.mkdtemp(prefix="grub-", dir=vm.cache_dir())
+        disk.unpack(tar, self._dir)
+        self.root = pathlib.Path(self._dir)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self._dir)
+
+    def line(self, number):
+        """The command line of an entry, or None behind the last."""
+        cfg = self.root / "boot/grub/grub.cfg"
+        cfg.write_text("set pager=0\nset debug=linux\n"
+                       "if [ -f (host)/boot/grub/env ]; then\n"
+                       "load_env -f (host)/boot/grub/env\nfi\n"
+                       "blscfg --path (host)/boot/loader/entries\n"
+                       f"set timeout=0\nset default={number}\n")
+        process = subprocess.Popen(["chroot", self._dir, "grub-emu", "-d", "/boot/grub", "-r",
+                                    "host"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, env={**os.environ, "TERM": "dumb"})
+        said = b""
+        # it says what it would run, and then waits for a key
+        while b"use 'grub-emu" not in said and b"rror" not in said.replace(b"Mirror", b""):
+            byte = os.read(process.stdout.fileno(), 4096)
+            if not byte or len(said) > 1 << 20:
+                break
+            said += byte
+        process.kill()
+        process.wait()
+        # a line that is too long for the screen is cut at a blank
+        text = " ".join(re.sub(rb"\x1b\[[0-9;]*[A-Za-z]", b"", said).decode().split())
+        found = re.search(r"--command-line=(.*?)'? ?use 'grub-emu", text)
+        if not found:
+            raise vm.Failed(f"grub-emu says: {text}")
+        return found[1].rstrip("'").split()
+
+    def lines(self, entries, kernels, environment=None):
+        """The words of each entry of a directory, in the order of the menu."""
+        target = self.root / "boot/loader/entries"
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(entries, target)
+        (self.root / "boot/grub").mkdir(parents=True, exist_ok=True)
+        (self.root / "boot/grub/device.map").touch()
+        (self.root / "boot/grub/env").unlink(missing_ok=True)
+        if environment and environment.exists():
+            shutil.copy(environment, self.root / "boot/grub/env")
+        for kernel in kernels:
+            path = self.root / kernel.lstrip("/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        return [self.line(i) for i in range(len(list(target.iterdir())))]
+
+
+def offline(root, *words):
+    done = subprocess.run([PROGRAM, f"--root={root}", *words], capture_output=True, text=True,
+                          env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}, check=False)
+    check(done.returncode == 0, f"{words}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def blscfg():
+    """Fixture roots of Fedora and RHEL: GRUB reads off, and then on, in every entry of ours."""
+    with Grub() as grub, tempfile.TemporaryDirectory() as name:
+        for release in BLS_ROOTS:
+            root = pathlib.Path(name, release)
+            loaders.make(root, ROOTS[release][1])
+            for want in ("off", "on"):
+                offline(root, "set", want)
+                entries = json.loads(offline(root, "entries", "--json"))["entries"]
+                kernels = [line.split()[1] for path in (root / "boot/loader/entries").iterdir()
+                           for line in path.read_text().splitlines()
+                           if line.startswith(("linux ", "initrd "))]
+                words = grub.lines(root / "boot/loader/entries", kernels,
+                                   root / "boot/grub2/grubenv")
+                check(len(words) == len(entries), f"{release}: {len(words)} entries to GRUB")
+                ours = [w for w, e in zip(words, entries, strict=True) if e["ours"]]
+                check(ours and all((OFF in w) == (want == "off") for w in ours),
+                      f"{release} {want}: GRUB reads {words}")
+    return f"{len(BLS_ROOTS)} releases"
+
+
+STEPS = [ukify, ukify_shared, ukify_secure, ukify_fails, u_boot_menu, u_boot_fails, flash_kernel,
+         ostree, rpm_ostree, bootc, kernel_install, blscfg]
+BLS_ROOTS = [name for name, what in ROOTS.items() if what[0] == "bls"]
 
 
 def main(names):
