@@ -320,6 +320,43 @@ class Packages:
                 program.write_text(kept)
             (self.root / "run/systemd/container").unlink(missing_ok=True)
 
+    def purges_others(self):
+        """Other loaders, set by the real program: a file of our own goes, an edited one is named and left."""
+        menu = self.root / "boot/grub/grub.cfg"
+        menu.rename(menu.with_suffix(".hidden"))
+        cases = {
+            "u-boot-update": ("etc/u-boot-menu/conf.d/zz-memcg-policy.conf", "etc/default/u-boot", "\n"),
+            "flash-kernel": (
+                None,
+                "etc/default/flash-kernel",
+                'LINUX_KERNEL_CMDLINE="quiet"\nLINUX_KERNEL_CMDLINE_DEFAULTS=""\n',
+            ),
+        }
+        (self.root / "boot/extlinux").mkdir(exist_ok=True)
+        (self.root / "boot/extlinux/extlinux.conf").write_text("")
+        (self.root / "etc/u-boot-menu").mkdir(exist_ok=True)
+        for name, (own, edited, text) in cases.items():
+            self.chroot("dpkg -i /tmp/memcg-policy")
+            program = self.root / "usr/sbin" / name
+            program.write_text("#!/bin/sh\n# reads /etc/u-boot-menu/conf.d\necho called >>/tmp/update-grub.calls\n")
+            program.chmod(0o755)
+            (self.root / edited).write_text(text)
+            self.chroot("memcg-policy --root=/ set off")
+            expect(not own or (self.root / own).exists(), f"{name}: {own} is not there")
+            changed = (self.root / edited).read_text()
+            expect(bool(own) == (changed == text), f"{name}: {edited} has {changed}")
+            self.update_grub_calls()
+            said = self.chroot("dpkg -r memcg-policy")
+            expect(f"/{own or edited}" in said, f"{name}: removing said {said}")
+            said = self.chroot("dpkg -P memcg-policy")
+            expect((self.root / edited).read_text() == changed, f"{name}: purging edited {edited}")
+            expect(bool(own) == (f"/{edited}" not in said), f"{name}: purging said {said}")
+            expect(not own or not (self.root / own).exists(), f"{name}: purging left {own}")
+            expect(self.update_grub_calls() == bool(own), f"{name}: not run once for a file of our own, or run without")
+            for path in (program, self.root / edited):
+                path.unlink()
+        menu.with_suffix(".hidden").rename(menu)
+
     def other_root(self):
         """dpkg --root with scripts that are not chrooted: nothing of the outer system is touched."""
         self.configure()
@@ -358,6 +395,7 @@ INSTALL = [
     ("remove", Packages.removes),
     ("purge", Packages.purges),
     ("purge without a boot loader", Packages.purges_elsewhere),
+    ("purge with other boot loaders", Packages.purges_others),
     ("another root", Packages.other_root),
     ("recommends what it opens", Packages.recommends),
 ]

@@ -2,78 +2,101 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Power cuts during `set off`.
 
-  cuts.py [SUITE...] [--seed=N] [--deb=PACKAGE]     built in a root of the suite when not given
+  cuts.py [DISK...] [--seed=N] [--cuts=N] [--boots=N] [--deb=PACKAGE]
 
-QEMU records every write and flush of the disk while a booted Debian runs `set off`. Replayed to
-every flush, and to random writes in between with any of the unflushed ones missing, the raw image
-is what a power cut leaves. GRUB itself (grub-fstest) must read a whole menu from each of them, the
-old or the new one: it replays no journal. Some of the images are booted, and the next run of the
-program must finish the change or take it back.
+DISK is a file system that holds all (ext4, xfs, btrfs) or that of a /boot of its own beside a root
+of ext4 (/boot=ext4, /boot=xfs, /boot=btrfs, /boot=vfat); all seven when none is named.
+
+A Debian 12 runs `set off` in user-mode Linux while dm-log-writes records every write and flush.
+Replayed to every flush, and to random places in between with any of the unflushed writes missing,
+the raw image is what a power cut leaves. GRUB itself (grub-fstest) must read a whole menu from each
+of them, the old one or the new: it replays no journal. From a sample of them the next run of the
+program must finish the change or take it back; some of those are booted by GRUB in an emulated
+machine first.
 """
 
 import os
 import pathlib
 import random
+import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 
-TREE = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+TREE = HERE.parents[1]
 sys.path.insert(0, str(TREE / "test/packaging"))
 
 import boots  # noqa: E402
 import deb  # noqa: E402
 import disk  # noqa: E402
+import rawdisk  # noqa: E402
 import vm  # noqa: E402
 
 expect = boots.expect
-MARK = b"memcg-policy: the change begins here\n"
-RANDOM_CUTS = 100
-REAL_BOOTS = 3
-FLUSH, DISCARD = 1, 4
-ENTRY = struct.Struct("<QQQQ")
+DISKS = ["ext4", "xfs", "btrfs", "/boot=ext4", "/boot=xfs", "/boot=btrfs", "/boot=vfat"]
+RECOVERIES = 6
+
+NEXT_RUN = """
+memcg-policy check >/dev/null 2>&1
+echo "check: $?"
+set -e
+memcg-policy apply --force >/tmp/said 2>&1 || { cat /tmp/said; exit 1; }
+memcg-policy check >/dev/null 2>&1 || test $? = 4
+memcg-policy --json=short apply | grep -q '"result":"unchanged"'
+test -z "$(find /boot /etc -name '.memcg-policy.*')"
+test -e /etc/memcg-policy/policy.conf.d/50-set.conf && echo "policy: off" || echo "policy: none"
+sync
+"""
 
 
 class Log:
-    """What QEMU's blklogwrites wrote, in the format of dm-log-writes."""
+    """What dm-log-writes wrote: a write is in it when it has ended, and so are the flushes."""
 
     MAGIC = 0x6A736677736872
+    ENTRY = struct.Struct("<QQQQ")
+    FLUSH, FUA, DISCARD, MARK = 1, 2, 4, 8
 
     def __init__(self, path):
         self._file = open(path, "rb")
         magic, version, count, size = struct.unpack("<QQQI", self._file.read(28))
         expect(magic == self.MAGIC and version == 1, "not a log of writes")
-        self.sector = size
         self.entries = []  # (flags, place on the disk, bytes, place in the log)
+        self.marks = {}
         at = size
         for _ in range(count):
             self._file.seek(at)
-            sector, sectors, flags, _ = ENTRY.unpack(self._file.read(ENTRY.size))
+            block = self._file.read(size)
+            sector, sectors, flags, length = self.ENTRY.unpack_from(block)
             at += size
+            if flags & self.MARK:
+                name = block[self.ENTRY.size : self.ENTRY.size + length].rstrip(b"\0").decode()
+                self.marks[name] = len(self.entries)
+                continue
             self.entries.append((flags, sector * size, sectors * size, at))
-            if not flags & DISCARD:
+            if not flags & self.DISCARD:
                 at += sectors * size
+        expect("begin" in self.marks and "end" in self.marks, f"marks of the log: {self.marks}")
 
     def data(self, entry):
         self._file.seek(entry[3])
         return self._file.read(entry[2])
 
     def writes(self, begin, end):
-        return [e for e in self.entries[begin:end] if e[2] and not e[0] & DISCARD]
+        return [e for e in self.entries[begin:end] if e[2] and not e[0] & self.DISCARD]
 
-    def find(self, text):
-        for i, entry in enumerate(self.entries):
-            if entry[2] and not entry[0] & DISCARD and text in self.data(entry):
-                return i
-        raise vm.Failed("the mark of the beginning is not in the log")
+    def flushes(self):
+        """After how many entries the disk has acknowledged a flush, while the change was made."""
+        durable = self.FLUSH | self.FUA
+        begin, end = self.marks["begin"], self.marks["end"]
+        return [begin] + [i + 1 for i in range(begin, end) if self.entries[i][0] & durable] + [end]
 
 
-class Image:
-    """A raw disk that writes are replayed on."""
+class Replay:
+    """A copy of a disk that writes are replayed on."""
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, base, path):
+        self.disk = base.copy(path)
         self._file = open(path, "r+b", buffering=0)
 
     def write(self, log, entries):
@@ -93,129 +116,127 @@ class Image:
             self._file.seek(at)
             self._file.write(data)
 
-    def menu(self):
-        """The menu as GRUB reads it from the raw image."""
-        done = subprocess.run(
-            ["grub-fstest", self.path, "cat", "(loop0,gpt2)/boot/grub/grub.cfg"], capture_output=True
-        )
-        if done.returncode:
-            raise vm.Failed(f"GRUB cannot read the menu: {done.stderr.decode(errors='replace')}")
-        return done.stdout
-
 
 class Cuts:
-    def __init__(self, suite, work, package, seed):
-        self.suite, self.work, self.package = suite, work, package
-        self.random = random.Random(seed)
-        self.base = work / "base.img"
+    def __init__(self, name, work, root, seed, cuts, boots_wanted):
+        self.name, self.work, self.root = name, work, root
+        self.random = random.Random(f"{seed} {name}")
+        self.cuts, self.boots_wanted = cuts, boots_wanted
+        self.base = rawdisk.RawDisk(name, work / "base.img")
         self.log = None
         self.menus = []
-        self.begin = 0
-        self.flushes = []  # those of the change, as indices of the log
 
-    def _machine(self, drive, name):
-        return vm.Machine(f"{self.suite}-{name}", [drive, disk.input_drive(self.work / "input.tar", {"/root/p.deb": self.package})])
+    def _script(self, text):
+        path = self.work / "script"
+        path.write_text(text)
+        return path
 
-    def prepares(self):
-        vm.need("grub-fstest", "grub-script-check")
-        disk.run(["cp", "--sparse=always", disk.Disk(self.suite).image, self.base])
-        with self._machine(f"file={self.base},format=raw,cache=unsafe", "prepare") as machine:
-            machine.start()
-            machine.run("tar -xf /dev/vdb -C / && dpkg -i /root/p.deb && update-grub")
-            machine.power_off()
+    def makes(self):
+        vm.need("grub-script-check")
+        self.base.make(self.root)
+        self.base.uml("run", self._script(f"grub-mkconfig -o {boots.MENU}\n"))
+        self.menus.append(self.base.menu())
 
     def records(self):
-        copy, log = self.work / "recorded.img", self.work / "writes.log"
-        disk.run(["cp", "--sparse=always", self.base, copy])
-        log.touch()
-        # flushes are seen only when the cache honours them
-        drive = "driver=blklogwrites,cache.direct=off,cache.no-flush=off"
-        drive += f",file.driver=raw,file.file.driver=file,file.file.filename={copy}"
-        drive += f",log.driver=file,log.filename={log}"
-        with self._machine(drive, "record") as machine:
-            machine.start()
-            machine.run("systemctl is-system-running --wait", None)
-            self.menus.append(machine.run(f"cat {boots.MENU}").output.encode())
-            machine.run(f"printf '%s' '{MARK.decode()}' >/root/mark && sync")
-            machine.run("memcg-policy set off --force")
-            self.menus.append(machine.run(f"cat {boots.MENU}").output.encode())
-            machine.run("echo done >/root/mark && sync")
-            machine.power_off()
-        expect(self.menus[0] != self.menus[1], "set off did not change the menu")
+        copy, log = self.base.copy(self.work / "recorded.img"), self.work / "writes.log"
+        with open(log, "wb") as f:
+            f.truncate(2 << 30)
+        copy.uml("record", self._script("memcg-policy set off --force\n"), log)
+        self.menus.append(copy.menu())
         self.log = Log(log)
-        self.begin = self.log.find(MARK)
-        entries = self.log.entries
-        self.flushes = [i for i, e in enumerate(entries) if e[0] & FLUSH and i >= self.begin]
+        for menu, words in zip(self.menus, (False, True)):
+            (self.work / "menu").write_bytes(menu)
+            disk.run(["grub-script-check", self.work / "menu"])
+            lines = [line for line in menu.decode().splitlines() if line.strip().startswith("linux\t")]
+            expect(lines and all((boots.WORD in line) == words for line in lines), f"the menu has {lines}")
+        copy.path.unlink()
 
     def _judge(self, image, where):
-        menu = image.menu()
+        try:
+            menu = image.menu()
+        except vm.Failed as e:
+            raise vm.Failed(f"{where}: {e}") from None
         if menu not in self.menus:
             (vm.cache_dir() / "broken-menu").write_bytes(menu)
             raise vm.Failed(f"{where}: GRUB reads {len(menu)} bytes that are neither the old menu nor the new one")
         return self.menus.index(menu)
 
-    def replays(self):
-        """Every flush, then random cuts with a random part of what was not flushed."""
-        log = self.log
-        disk.run(["cp", "--sparse=always", self.base, self.work / "replay.img"])
-        image = Image(self.work / "replay.img")
-        counts = [0, 0]
-        done = 0
-        for this in self.flushes:
-            image.write(log, log.writes(done, this + 1))
-            done = this + 1
-            counts[self._judge(image, f"flush {this}")] += 1
-        print(
-            f"{self.suite}: {len(self.flushes)} flushes: {counts[0]} with the old menu, {counts[1]} with the new one"
-        )
-        expect(counts[1] > 0, "the new menu never reached the disk")
-        self._random_cuts()
+    def _replay(self):
+        return Replay(self.base, self.work / "replay.img")
 
-    def _random_cuts(self):
-        log = self.log
-        steps = list(zip(self.flushes, self.flushes[1:]))
-        chosen = sorted(self.random.choice(range(len(steps))) for _ in range(RANDOM_CUTS))
-        disk.run(["cp", "--sparse=always", self.base, self.work / "replay.img"])
-        image = Image(self.work / "replay.img")
-        counts, done = [0, 0], 0
-        for n in chosen:
-            last, following = steps[n]
-            if last + 1 > done:
-                image.write(log, log.writes(done, last + 1))
-                done = last + 1
-            pending = log.writes(done, self.random.randint(done, following))
+    def replays(self):
+        log, flushes = self.log, self.log.flushes()
+        replay, counts, done = self._replay(), [0, 0], 0
+        for n, flush in enumerate(flushes):
+            replay.write(log, log.writes(done, flush))
+            done = flush
+            counts[self._judge(replay.disk, f"flush {n} of {len(flushes)}")] += 1
+        print(f"{self.name}: {len(flushes)} flushes: {counts[0]} with the old menu, {counts[1]} with the new one")
+        expect(all(counts), "the old or the new menu was never on the disk")
+
+    def cuts_at_random(self):
+        log, flushes = self.log, self.log.flushes()
+        replay, counts, done, lost = self._replay(), [0, 0], 0, 0
+        for n in sorted(self.random.choice(range(len(flushes) - 1)) for _ in range(self.cuts)):
+            replay.write(log, log.writes(done, flushes[n]))
+            done = flushes[n]
+            pending = log.writes(done, self.random.randint(done, flushes[n + 1]))
             kept = [e for e in pending if self.random.random() < 0.5]
-            old = image.read(kept)
-            image.write(log, kept)
-            counts[self._judge(image, f"after flush {last}, {len(kept)} of {len(pending)} writes")] += 1
-            image.restore(old)
-        print(f"{self.suite}: {len(chosen)} random cuts: {counts[0]} with the old menu, {counts[1]} with the new one")
+            old = replay.read(kept)
+            replay.write(log, kept)
+            counts[self._judge(replay.disk, f"after flush {n}, {len(kept)} of {len(pending)} writes")] += 1
+            lost += len(pending) - len(kept)
+            replay.restore(old)
+        print(
+            f"{self.name}: {self.cuts} random cuts, {lost} writes lost: {counts[0]} with the old menu,"
+            f" {counts[1]} with the new one"
+        )
+
+    def _cut(self, n):
+        replay = self._replay()
+        replay.write(self.log, self.log.writes(0, self.log.flushes()[n]))
+        return replay.disk
+
+    def _some(self, count):
+        flushes = range(len(self.log.flushes()))
+        return sorted(self.random.sample(flushes, min(count, len(flushes))))
+
+    def _expect_whole(self, image, said, where):
+        """The next run has finished, or has taken back: policy and menu agree."""
+        off = self._judge(image, f"{where}, after the next run")
+        expect(f"policy: {'off' if off else 'none'}" in said, f"{where}: policy and menu do not agree:\n{said}")
+        return "finished" if off else "taken back"
 
     def recovers(self):
-        """Cut, boot, and the next run makes it whole: all off, or all as before."""
-        for n in range(1, REAL_BOOTS + 1):
-            at = self.flushes[len(self.flushes) * n // (REAL_BOOTS + 1)]
-            copy = self.work / "cut.img"
-            disk.run(["cp", "--sparse=always", self.base, copy])
-            Image(copy).write(self.log, self.log.writes(0, at + 1))
-            with self._machine(f"file={copy},format=raw,cache=unsafe", f"cut-{at}") as machine:
+        counts = {"finished": 0, "taken back": 0}
+        for n in self._some(RECOVERIES):
+            image = self._cut(n)
+            said = image.uml("run", self._script(NEXT_RUN))
+            counts[self._expect_whole(image, said, f"flush {n}")] += 1
+        print(f"{self.name}: next run: {counts['finished']} finished the change, {counts['taken back']} took it back")
+
+    def boots(self):
+        """GRUB boots what a cut left, by the menu that it read there, and the next run mends it."""
+        for n in self._some(self.boots_wanted):
+            image = self._cut(n)
+            menu = self._judge(image, f"flush {n}")
+            with image.machine("cut-" + self.name.strip("/").replace("=", "-")) as machine:
                 machine.start()
-                status = machine.run("memcg-policy check", None)
-                machine.run("memcg-policy apply --force")
-                machine.run("memcg-policy check", (0, 4))
-                lines = [x for x in machine.run(f"grep -P '^\\tlinux\\t' {boots.MENU}").output.splitlines()]
-                words = {boots.WORD in x for x in lines}
-                expect(len(words) == 1, f"cut at {at}: some entries have the word and some do not")
-                policy = machine.run("test -e /etc/memcg-policy/policy.conf.d/50-set.conf", None).status == 0
-                expect(policy == words.pop(), f"cut at {at}: policy and menu do not agree")
-                print(f"{self.suite}: cut at flush {at}: check said {status.status}, whole after apply")
+                line = machine.run("cat /proc/cmdline").output
+                expect((boots.WORD in line) == bool(menu), f"flush {n}: GRUB's menu has another line than {line}")
+                said = machine.run(NEXT_RUN).output
+                machine.run("umount /boot; mount -o remount,ro /; sync", None)
+            how = self._expect_whole(image, said, f"flush {n}")
+            print(f"{self.name}: flush {n} booted with the {('old', 'new')[menu]} menu; next run: {how}")
 
 
 STEPS = [
-    ("package and disk", Cuts.prepares),
+    ("disk", Cuts.makes),
     ("record set off", Cuts.records),
-    ("GRUB reads each cut", Cuts.replays),
-    ("boot after a cut", Cuts.recovers),
+    ("GRUB reads it after every flush", Cuts.replays),
+    ("GRUB reads it after random cuts", Cuts.cuts_at_random),
+    ("next run", Cuts.recovers),
+    ("booted by GRUB", Cuts.boots),
 ]
 
 
@@ -224,19 +245,25 @@ def main(arguments):
         print("SKIP power cuts: not root")
         return 77
     options = dict(a[2:].split("=", 1) for a in arguments if a.startswith("--"))
-    seed = int(options.get("seed") or random.randrange(1 << 32))
-    print(f"--seed={seed}")
+    seed = options.get("seed") or random.randrange(1 << 32)
+    print(f"--seed={seed}", flush=True)
     report = vm.Report()
-    for suite in [a for a in arguments if not a.startswith("--")] or ["bookworm"]:
-        with tempfile.TemporaryDirectory(prefix="cuts-", dir=vm.cache_dir()) as work:
-            work = pathlib.Path(work)
-            if "deb" in options:
-                package = pathlib.Path(options["deb"])
-            else:
-                built = deb.Packages(suite, work)
-                built.build_in_root()
-                package = built.deb()
-            report.run(suite, STEPS, Cuts(suite, work, package, seed))
+    with tempfile.TemporaryDirectory(prefix="cuts-", dir=vm.cache_dir()) as work:
+        work = pathlib.Path(work)
+        if "deb" in options:
+            package = pathlib.Path(options["deb"])
+        else:
+            built = deb.Packages("bookworm", work)
+            env = dict(os.environ, DEB_BUILD_OPTIONS="nocheck")
+            disk.run([TREE / "packaging/deb/build.sh", built.out], env=env)
+            package = built.deb()
+        root = rawdisk.tree(work / "tree")
+        shutil.copy(package, root / "tmp/p.deb")
+        disk.run(["chroot", root, "dpkg", "-i", "/tmp/p.deb"])
+        for name in [a for a in arguments if not a.startswith("--")] or DISKS:
+            with tempfile.TemporaryDirectory(prefix="disk-", dir=work) as scratch:
+                one = Cuts(name, pathlib.Path(scratch), root, seed, int(options.get("cuts", 150)), int(options.get("boots", 1)))
+                report.run(name, STEPS, one)
     return report.close()
 
 

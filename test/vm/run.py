@@ -5,6 +5,7 @@
   run.py [SUITE...]         bookworm, trixie, sid: package built there, every step of boots.py
   run.py cuts [SUITE...]    power cuts, see cuts.py
   run.py --short [SUITE]    off and on again, the package built on this system
+  --deb=FILE                this package, none is built
 """
 
 import os
@@ -22,7 +23,9 @@ import disk  # noqa: E402
 import vm  # noqa: E402
 
 
-def packages(suite, work, short):
+def packages(suite, work, short, ready):
+    if ready:
+        return [pathlib.Path(p) for p in ready]
     built = deb.Packages(suite, work)
     if short:
         disk.run([TREE / "packaging/deb/build.sh", built.out], env=dict(os.environ, DEB_BUILD_OPTIONS="nocheck"))
@@ -38,20 +41,21 @@ def main(arguments):
     if arguments[:1] == ["cuts"]:
         return cuts.main(arguments[1:])
     short = "--short" in arguments
+    ready = [a.removeprefix("--deb=") for a in arguments if a.startswith("--deb=")]
     suites = [a for a in arguments if not a.startswith("--")] or (["bookworm"] if short else disk.SUITES)
     report = vm.Report()
     for suite in suites:
         with tempfile.TemporaryDirectory(prefix="boots-", dir=vm.cache_dir()) as work:
             work = pathlib.Path(work)
             made = []
-            ready = report.run(
+            built = report.run(
                 suite,
                 [
-                    ("build the package", lambda: made.extend(packages(suite, work, short))),
+                    ("build the package", lambda: made.extend(packages(suite, work, short, ready))),
                     ("disk", lambda: disk.Disk(suite)),
                 ],
             )
-            if ready:
+            if built:
                 host = boots.Host(suite, work, made)
                 with host.machine:
                     report.run(suite, boots.SHORT if short else boots.FULL, host)
