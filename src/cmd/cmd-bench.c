@@ -55,7 +55,7 @@ static int finish_run(const struct cmd *cmd, const struct result *result, struct
 	_cleanup_json_ struct json *document = NULL;
 	_cleanup_needs_ struct needs needs = {};
 	_cleanup_diag_ struct diag ignored = {}; /* "needs" prints these */
-	int r = needs_find(cmd->root, NULL, &needs, &ignored);
+	int r = needs_find(cmd->root, NULL, NULL, &needs, &ignored);
 
 	if (r >= 0)
 		r = summary_make(result, &summary);

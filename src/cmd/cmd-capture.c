@@ -19,7 +19,8 @@ static int ask_everything(const struct cmd *cmd, struct diag *diag)
 	_cleanup_diag_ struct diag ignored = {};
 	_cleanup_host_ struct host host = {};
 	_cleanup_unit_views_ struct unit_views views = {};
-	int r = host_load(cmd->root, HOST_NEEDS | HOST_BOOT | HOST_VERDICT | HOST_UNITS, &host,
+	int r = host_load(cmd->root,
+			  HOST_NEEDS | HOST_LIVE | HOST_BOOT | HOST_VERDICT | HOST_UNITS, &host,
 			  &ignored);
 
 	/* what stops status is for whoever gets the archive to see as well */

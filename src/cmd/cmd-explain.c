@@ -184,7 +184,7 @@ int cmd_explain(const struct cmd *cmd)
 	_cleanup_json_ struct json *json = NULL;
 	int r;
 
-	r = host_load(cmd->root, HOST_NEEDS | HOST_VERDICT, &host, &diag);
+	r = host_load(cmd->root, HOST_NEEDS | HOST_LIVE | HOST_VERDICT, &host, &diag);
 	if (r < 0) {
 		output_error(cmd->args, cmd->term, &diag, "cannot tell what is decided");
 		return EXIT_FAILED;

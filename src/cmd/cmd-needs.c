@@ -107,7 +107,7 @@ int cmd_needs(const struct cmd *cmd)
 
 	r = running_look(cmd->root, NULL, &running);
 	if (r >= 0)
-		r = needs_find(cmd->root, &running, &needs, &diag);
+		r = needs_find(cmd->root, &running, NULL, &needs, &diag);
 	if (r < 0)
 		return r;
 	term_print_diag(cmd->term, stderr, &diag);

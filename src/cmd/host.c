@@ -33,6 +33,19 @@ enum boot_want host_want(const struct host *host)
 	}
 }
 
+/* With the unit files, where they are loaded anyway; a walk through all cgroups is for those
+ * who ask who needs memcg, and for a decision that hangs on it. */
+static int find_needs(struct host *host, unsigned parts, struct diag *diag)
+{
+	bool live = parts & HOST_LIVE || host->policy.memcg.value == POLICY_AUTO;
+	int r = needs_find(host->root, live ? &host->facts.running : NULL,
+			   host->unit_files_loaded ? &host->unit_files : NULL, &host->needs,
+			   diag);
+
+	host->needs_known = r >= 0;
+	return r;
+}
+
 /* Policy, role and needs as far as they are wanted, and what they decide. */
 static int load_decision(struct host *host, unsigned parts, const char *content,
 			 struct diag *diag)
@@ -48,20 +61,17 @@ static int load_decision(struct host *host, unsigned parts, const char *content,
 		return r;
 	guess = host->policy.role.value && streq(host->policy.role.value, POLICY_ROLE_AUTO);
 	if (guess || parts & HOST_NEEDS || host->policy.memcg.value == POLICY_AUTO) {
-		r = needs_find(host->root, &host->facts.running, &host->needs, diag);
+		r = find_needs(host, parts, diag);
 		if (r < 0)
 			return r;
-		host->needs_known = true;
 	}
 	if (guess) {
 		r = needs_guess_role(host->root, &host->needs, &role, &role_reason);
 		if (r >= 0)
 			r = policy_resolve(&host->policy, role);
 	}
-	if (r >= 0 && host->policy.memcg.value == POLICY_AUTO && !host->needs_known) {
-		r = needs_find(host->root, &host->facts.running, &host->needs, diag);
-		host->needs_known = r >= 0;
-	}
+	if (r >= 0 && host->policy.memcg.value == POLICY_AUTO && !host->needs_known)
+		r = find_needs(host, parts, diag);
 	if (r >= 0)
 		r = decide(&host->policy, host->needs_known ? &host->needs : NULL,
 			   guess ? &role_reason : NULL, &host->decision);
@@ -248,18 +258,23 @@ struct unit_basis host_unit_basis(const struct host *host)
 	};
 }
 
+static int load_units(struct host *host)
+{
+	/* what is odd about unit files is for "units" to say */
+	_cleanup_diag_ struct diag ignored = {};
+	int r = units_load(host->root, &(struct unit_owner){}, NULL, &host->unit_files,
+			   &ignored);
+
+	host->unit_files_loaded = r >= 0;
+	return r;
+}
+
 static int count_units(struct host *host)
 {
 	_cleanup_unit_findings_ struct unit_findings findings = {};
-	_cleanup_units_ struct units units = {};
-	/* what is odd about unit files is for "units" to say */
-	_cleanup_diag_ struct diag ignored = {};
 	const struct unit_basis basis = host_unit_basis(host);
-	int r;
+	int r = units_judge(&host->unit_files, &basis, &findings);
 
-	r = units_load(host->root, &(struct unit_owner){}, NULL, &units, &ignored);
-	if (r >= 0)
-		r = units_judge(&units, &basis, &findings);
 	if (r < 0)
 		return r;
 	unit_findings_count(&findings, &host->units);
@@ -286,6 +301,8 @@ int host_load_with(const struct root *root, unsigned parts, const char *content,
 
 	ret->root = root;
 	r = facts_load(root, &ret->facts);
+	if (r >= 0 && parts & HOST_UNITS)
+		r = load_units(ret);
 	if (r >= 0)
 		r = load_decision(ret, parts, content, diag);
 	if (r < 0 || !(parts & (HOST_BOOT | HOST_VERDICT)))
@@ -310,6 +327,8 @@ void host_done(struct host *host)
 	needs_done(&host->needs);
 	decision_done(&host->decision);
 	boot_state_done(&host->state);
+	if (host->unit_files_loaded)
+		units_done(&host->unit_files);
 	free(host->verdict_text);
 	*host = (struct host){};
 }

@@ -34,6 +34,7 @@ enum host_parts {
 	HOST_BOOT = 1 << 1,    /* the boot loader and its entries */
 	HOST_VERDICT = 1 << 2, /* and what apply would change */
 	HOST_UNITS = 1 << 3,   /* and memory settings of units, counted */
+	HOST_LIVE = 1 << 4, /* with HOST_NEEDS: cgroups with limits too, whatever the policy */
 };
 
 /* Initialise with {}. */
@@ -52,6 +53,8 @@ struct host {
 	const struct boot_entry *next_entry; /* borrowed from state, or NULL */
 
 	/* with HOST_UNITS */
+	struct units unit_files;
+	bool unit_files_loaded;
 	struct unit_counts units;
 	bool units_known;
 

@@ -72,7 +72,8 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 		return r;
 	/* who would be hurt by an "off" that is ordered, not decided */
 	if (cs->want == BOOT_WANT_OFF && !w->host.needs_known) {
-		r = needs_find(w->cmd->root, &w->host.facts.running, &w->host.needs, diag);
+		r = needs_find(w->cmd->root, &w->host.facts.running, NULL, &w->host.needs,
+			       diag);
 		if (r < 0)
 			return r;
 		w->host.needs_known = true;

@@ -30,7 +30,6 @@ struct want {
 		WANT_SYSV,    /* there must be none */
 		WANT_OTHER,
 	} kind;
-	bool masked;
 };
 
 /* name -> target, both base names. */
@@ -89,7 +88,7 @@ static int grow(void **items, size_t n, size_t *alloc, size_t size)
 }
 
 static int add_want(struct enabled *e, const char *group, const char *unit, const char *dir,
-		    const char *name, int kind, bool masked)
+		    const char *name, int kind)
 {
 	struct want *want;
 	int r = grow((void **)&e->wants, e->n_wants, &e->alloc_wants, sizeof(*want));
@@ -97,7 +96,7 @@ static int add_want(struct enabled *e, const char *group, const char *unit, cons
 	if (r < 0)
 		return r;
 	want = &e->wants[e->n_wants++];
-	*want = (struct want){ .masked = masked };
+	*want = (struct want){};
 	want->kind = kind;
 	want->unit = strdup(unit);
 	want->group = strdup(group);
@@ -137,32 +136,27 @@ static int read_wants(struct enabled *e, const char *dir, const char *name)
 	if (r == -ENOMEM)
 		return r;
 	for (size_t i = 0; i < names.n; i++) {
-		_cleanup_free_ char *link = NULL;
-
-		r = str_printf(&link, "%s/%s", path, names.items[i]);
-		if (r >= 0)
-			r = add_want(e, name, names.items[i], path, names.items[i],
-				     WANT_SYSTEMD, is_mask(e->root, link));
+		r = add_want(e, name, names.items[i], path, names.items[i], WANT_SYSTEMD);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int add_alias(struct enabled *e, const char *dir, const char *name)
+static int add_alias(struct enabled *e, const char *dir, int dir_fd, const char *name)
 {
 	_cleanup_free_ char *path = NULL, *target = NULL;
 	struct alias *alias;
 	int r;
 
-	r = str_printf(&path, "%s/%s", dir, name);
-	if (r < 0)
-		return r;
-	r = root_readlink(e->root, path, &target);
+	r = root_readlink_at(e->root, dir_fd, dir, name, &target);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	if (streq(base_name(target), name) || streq(target, "/dev/null"))
 		return 0;
+	r = str_printf(&path, "%s/%s", dir, name);
+	if (r < 0)
+		return r;
 	r = grow((void **)&e->aliases, e->n_aliases, &e->alloc_aliases, sizeof(*alias));
 	if (r < 0)
 		return r;
@@ -196,7 +190,7 @@ static int read_unit_dir(struct enabled *e, const char *dir, DIR *stream)
 		    str_has_suffix(name, ".upholds"))
 			r = read_wants(e, dir, name);
 		else if (de->d_type == DT_LNK || de->d_type == DT_UNKNOWN)
-			r = add_alias(e, dir, name);
+			r = add_alias(e, dir, dirfd(stream), name);
 		else
 			continue;
 		if (r < 0)
@@ -268,7 +262,7 @@ static int read_openrc(struct enabled *e)
 			/* the script is gone: nothing is started */
 			if (!root_exists(e->root, path))
 				continue;
-			r = add_want(e, dir, unit, dir, names.items[k], WANT_OTHER, false);
+			r = add_want(e, dir, unit, dir, names.items[k], WANT_OTHER);
 		}
 	}
 	return r == -ENOMEM ? r : 0;
@@ -294,8 +288,7 @@ static int read_runit(struct enabled *e)
 				return -ENOMEM;
 			if (!root_exists(e->root, run) || root_exists(e->root, down))
 				continue;
-			if (add_want(e, "runit", unit, dirs[i], names.items[k], WANT_OTHER,
-				     false) < 0)
+			if (add_want(e, "runit", unit, dirs[i], names.items[k], WANT_OTHER) < 0)
 				return -ENOMEM;
 		}
 	}
@@ -323,7 +316,7 @@ static int read_sysv(struct enabled *e)
 				return -ENOMEM;
 			if (!root_exists(e->root, path))
 				continue;
-			if (add_want(e, "sysv", unit, dirs[i], name, WANT_SYSV, false) < 0)
+			if (add_want(e, "sysv", unit, dirs[i], name, WANT_SYSV) < 0)
 				return -ENOMEM;
 		}
 	}
@@ -443,8 +436,9 @@ int enabled_next(const struct enabled *e, const char *pattern, size_t *state,
 		size_t i = (*state)++;
 		const struct want *want = &e->wants[i];
 
-		if (want->masked || !matches_by_alias(e, pattern, want->unit, 0) ||
-		    is_shadowed(e, i))
+		if (!matches_by_alias(e, pattern, want->unit, 0) || is_shadowed(e, i))
+			continue;
+		if (want->kind == WANT_SYSTEMD && is_mask(e->root, want->path))
 			continue;
 		r = find_unit_file(e, want->unit, 0, &file);
 		if (r < 0)

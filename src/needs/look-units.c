@@ -84,7 +84,7 @@ static int read_units(struct look *look)
 	if (r < 0)
 		free(units);
 	else
-		look->units = units;
+		look->units = look->own_units = units;
 	return r;
 }
 
@@ -111,9 +111,7 @@ int look_unit_setting(struct look *look, const struct rule *rule)
 
 void look_units_done(struct look *look)
 {
-	if (!look->units)
-		return;
-	units_done(look->units);
-	free(look->units);
-	look->units = NULL;
+	if (look->own_units)
+		units_done(look->own_units);
+	free(look->own_units);
 }

@@ -15,11 +15,12 @@ uint64_t look_now(clockid_t clock)
 }
 
 void look_init(struct look *look, const struct root *root, const struct running *running,
-	       struct diag *diag)
+	       const struct units *units, struct diag *diag)
 {
 	*look = (struct look){
 		.root = root,
 		.running = running,
+		.units = units,
 		.diag = diag,
 		.until = look_now(CLOCK_MONOTONIC) + LOOK_MAX_TOTAL_MS,
 	};

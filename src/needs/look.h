@@ -37,7 +37,8 @@ struct look {
 	struct enabled *enabled; /* read when the first rule asks */
 	struct strv active;	 /* likewise: files that stand for the active units */
 	bool active_read;
-	struct units *units;	       /* likewise */
+	const struct units *units;     /* likewise, where the caller has none */
+	struct units *own_units;       /* those that were read */
 	const struct running *running; /* NULL: live use is not looked at */
 	struct limits limits;	       /* likewise */
 	bool limits_read;
@@ -56,9 +57,9 @@ struct look {
 	bool failed;	    /* the rule, or the group of rules, could not be answered */
 };
 
-/* All are borrowed; running may be NULL. */
+/* All are borrowed; running and units may be NULL. */
 void look_init(struct look *look, const struct root *root, const struct running *running,
-	       struct diag *diag);
+	       const struct units *units, struct diag *diag);
 void look_done(struct look *look);
 #define _cleanup_look_ _cleanup_(look_done)
 

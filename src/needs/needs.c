@@ -36,8 +36,8 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-int needs_find(const struct root *root, const struct running *running, struct needs *ret,
-	       struct diag *diag)
+int needs_find(const struct root *root, const struct running *running,
+	       const struct units *units, struct needs *ret, struct diag *diag)
 {
 	_cleanup_catalogue_ struct catalogue catalogue = {};
 	_cleanup_look_ struct look look = {};
@@ -47,7 +47,7 @@ int needs_find(const struct root *root, const struct running *running, struct ne
 	r = catalogue_load(root, &catalogue, diag);
 	if (r < 0)
 		return r;
-	look_init(&look, root, running, diag);
+	look_init(&look, root, running, units, diag);
 	needs.incomplete = catalogue.incomplete;
 	needs.items = calloc(catalogue.n + 1, sizeof(*needs.items));
 	if (!needs.items)

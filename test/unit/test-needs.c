@@ -85,7 +85,7 @@ static void check(const char *name, size_t i, enum root_mode mode, const struct 
 	tree_write(&tree, CATALOGUE "x.conf", conf.data);
 	for (size_t k = 0; k < ARRAY_SIZE(c->files) && c->files[k].path; k++)
 		make(&tree, &c->files[k]);
-	assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
+	assert_int_equal(needs_find(tree.root, NULL, NULL, &needs, &diag), 0);
 	got = summary(&needs);
 	if (!streq(got, c->want))
 		fail_msg("%s %zu: got\n%s\nwanted\n%s", name, i, got, c->want);
@@ -488,7 +488,7 @@ static void test_bounds(void **state _unused_)
 				(void)snprintf(name, sizeof(name), "farm/%d", k); /* fits */
 				tree_symlink(&tree, "/farm", name);
 			}
-		assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
+		assert_int_equal(needs_find(tree.root, NULL, NULL, &needs, &diag), 0);
 		got = summary(&needs);
 		assert_string_equal(got, "no unknown 0:");
 		assert_int_equal(diag.n, 1);
@@ -516,7 +516,7 @@ static void test_many(void **state _unused_)
 		(void)snprintf(name, sizeof(name), "c/%d/h.json", i); /* fits */
 		tree_write(&tree, name, "{\"Memory\":1}");
 	}
-	assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
+	assert_int_equal(needs_find(tree.root, NULL, NULL, &needs, &diag), 0);
 	assert_int_equal(needs.items[0].n_limits, 25);
 	assert_int_equal(needs.items[0].n_evidence, 11);
 	assert_string_equal(needs.items[0].evidence[10].text, "and 15 more");
@@ -542,7 +542,7 @@ static void test_unreadable(void **state _unused_)
 			tree_write(&tree, "usr/bin/x", "");
 		assert_int_equal(str_printf(&home, "%s/home/a", tree.path), 0);
 		assert_int_equal(chmod(home, 0), 0);
-		assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
+		assert_int_equal(needs_find(tree.root, NULL, NULL, &needs, &diag), 0);
 		got = summary(&needs);
 		assert_string_equal(got, installed ? "yes unknown 0: /usr/bin/x:0 is there"
 						   : "none");
@@ -584,7 +584,7 @@ static void test_order(void **state _unused_)
 			       entries[i].in_use ? "InUse" : "Installed"); /* fits */
 		tree_write(&tree, path, text);
 	}
-	assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
+	assert_int_equal(needs_find(tree.root, NULL, NULL, &needs, &diag), 0);
 	for (size_t i = 0; i < needs.n; i++)
 		strbuf_adds(&order, needs.items[i].id);
 	assert_string_equal(order.data, "fdecab");
@@ -647,7 +647,7 @@ static void test_role(void **state _unused_)
 		for (size_t k = 0; k < ARRAY_SIZE(cases[i].files) && cases[i].files[k].path;
 		     k++)
 			make(&tree, &cases[i].files[k]);
-		assert_int_equal(needs_find(tree.root, NULL, &needs, &diag), 0);
+		assert_int_equal(needs_find(tree.root, NULL, NULL, &needs, &diag), 0);
 		assert_int_equal(needs_guess_role(tree.root, &needs, &role, &reason), 0);
 		assert_string_equal(role, cases[i].role);
 		assert_int_equal(str_printf(&got, "%s: %s", reason.path ? reason.path : "-",
@@ -740,7 +740,7 @@ static void test_cgroups(void **state _unused_)
 					   cases[i].v1 ? "9223372036854771712\n" : "max\n");
 		}
 		tree_write(&tree, cases[i].path, cases[i].value);
-		assert_int_equal(needs_find(tree.root, &running, &needs, &diag), 0);
+		assert_int_equal(needs_find(tree.root, &running, NULL, &needs, &diag), 0);
 		got = needs.n > 0 ? needs.items[0].evidence[0].text : NULL;
 		/* the directory's owner is whoever runs this */
 		if (cases[i].want && got && geteuid() != 0
