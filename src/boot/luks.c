@@ -28,7 +28,7 @@ static int read_tokens(const struct libcryptsetup *lib, struct crypt_device *dev
 	const char *type = lib->crypt_get_type(device), *json;
 
 	if (!type || !streq(type, CRYPT_LUKS2))
-		return -ENOTSUP;
+		return -EPROTONOSUPPORT;
 	for (int i = 0; i < MAX_TOKENS; i++)
 		if (lib->crypt_token_json_get(device, i, &json) >= 0)
 			strv_add(ret, json);

@@ -98,8 +98,7 @@ static int read_systemd(const struct json *token, struct tpm_binding *b)
 	if (r >= 0 && json_has(token, "tpm2_pubkey_pcrs"))
 		r = add_pcrs(b, json_get(token, "tpm2_pubkey_pcrs"));
 	/* the policy is elsewhere, and is looked at there */
-	if (json_as_bool(json_get(token, "tpm2_pcrlock"), &pcrlock) >= 0 && pcrlock)
-		b->unknown = true;
+	b->pcrlock = json_as_bool(json_get(token, "tpm2_pcrlock"), &pcrlock) >= 0 && pcrlock;
 	return r;
 }
 

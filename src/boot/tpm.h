@@ -8,6 +8,7 @@
 struct tpm_binding {
 	bool bound;	  /* to a TPM at all */
 	unsigned pcrs;	  /* bit n: PCR n must be as it was */
+	bool pcrlock;	  /* as well to the policy that systemd-pcrlock keeps */
 	bool unknown;	  /* bound in a way that cannot be told */
 	const char *kind; /* "systemd-tpm2", "clevis" */
 	char slot[16];	  /* its key slot, or "?" */

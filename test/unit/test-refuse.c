@@ -91,7 +91,7 @@ static void test_tokens(void **state _unused_)
 		{ SYSTEMD("\"tpm2-pcrs\":[]"), "bound " },
 		{ SYSTEMD("\"tpm2-pcrs\":[8,9]"), "bound 8+9" },
 		{ SYSTEMD("\"tpm2-pcrs\":[],\"tpm2_pubkey_pcrs\":[11]"), "bound 11" },
-		{ SYSTEMD("\"tpm2-pcrs\":[],\"tpm2_pcrlock\":true"), "bound  unknown" },
+		{ SYSTEMD("\"tpm2-pcrs\":[],\"tpm2_pcrlock\":true"), "bound " },
 		{ SYSTEMD("\"tpm2-pcrs\":7"), "bound  unknown" },
 		{ SYSTEMD("\"tpm2-blob\":\"x\""), "bound  unknown" },
 		{ "{\"type\":\"systemd-recovery\",\"keyslots\":[\"1\"]}", "free " },
@@ -364,6 +364,7 @@ static void test_images(void **state _unused_)
 		const char *token;  /* NULL: none */
 		const char *header; /* of a clevis token */
 		const char *want;   /* part of the refusal, or NULL */
+		bool policy;
 	} cases[] = {
 		{ "luks2", NULL, NULL, NULL },
 		{ "luks2", SYSTEMD("\"tpm2-pcrs\":[7],\"tpm2-blob\":\"x\""), NULL, NULL },
@@ -374,7 +375,11 @@ static void test_images(void **state _unused_)
 		  "cannot be checked" },
 		{ "luks2", NULL, "{\"clevis\":{\"pin\":\"tpm2\",\"tpm2\":{}}}", NULL },
 		{ "luks2", NULL, TPM2_8, "key slot 0 (clevis) is sealed to PCR 8" },
-		{ "luks1", NULL, NULL, "its header cannot be read: LUKS1" },
+		{ "luks1", NULL, NULL,
+		  "its header cannot be read: LUKS1 has no room for tokens" },
+		/* systemd-pcrlock's policy is known, and does not cover what GRUB measures */
+		{ "luks2", SYSTEMD("\"tpm2-pcrs\":[],\"tpm2_pcrlock\":true"), NULL, NULL,
+		  true },
 	};
 	_cleanup_strv_ struct strv tokens = {};
 
@@ -413,9 +418,60 @@ static void test_images(void **state _unused_)
 					    tree.path),
 				 0);
 		tree_write(&tree, "etc/crypttab", crypttab);
+		if (cases[i].policy)
+			tree_write(&tree, "var/lib/systemd/pcrlock.json",
+				   "{\"pcrValues\":[{\"pcr\":7},{\"pcr\":4}]}");
 		got = refusals(&tree, NULL, NULL, false, &r);
 		if (r != (cases[i].want ? -EPERM : 0) ||
 		    (cases[i].want ? !strstr(got, cases[i].want) : *got != '\0'))
+			fail_msg("case %zu: %d %s", i, r, got);
+		tree_done(&tree);
+	}
+}
+
+/* What the command line has the initrd unlock, without a line in crypttab; and a device that is
+ * not there. */
+static void test_lines(void **state _unused_)
+{
+	static const struct {
+		enum root_mode mode;
+		const char *args;
+		bool clevis;
+		const char *want; /* part of the refusal, NULL: none */
+	} cases[] = {
+		{ ROOT_OFFLINE, "root=/dev/mapper/x rd.luks.uuid=luks-1", false, NULL },
+		{ ROOT_OFFLINE, "rd.luks.uuid=luks-1", true,
+		  "/g: UUID=1 may be bound to a TPM (clevis is installed)" },
+		{ ROOT_OFFLINE, "rd.luks.name=1=root rd.luks.options=tpm2-device=auto", false,
+		  "/g: UUID=1 may be bound to a TPM (tpm2- options)" },
+		{ ROOT_OFFLINE, "luks.options=discard luks.uuid=1", false, NULL },
+		{ ROOT_OFFLINE, "cryptdevice=/dev/sda2:root:x", true, "/g: /dev/sda2 may be" },
+		{ ROOT_LIVE, "rd.luks.uuid=not-there luks.options=tpm2-device=auto", false,
+		  "/dev/disk/by-uuid/not-there: its key may be bound to a TPM, and its header "
+		  "cannot be read: " },
+		{ ROOT_LIVE, "rd.luks.uuid=not-there", false, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct boot_entry entry = {
+			.args = (char *)(uintptr_t)cases[i].args,
+			.title = (char *)"Linux",
+			.source = (char *)"/g",
+			.request = CMDLINE_OFF,
+		};
+		const struct boot_state boot_state = { .entries = { &entry, 1, 1 } };
+		static const struct running running;
+		_cleanup_free_ char *got = NULL;
+		struct tree tree;
+		int r;
+
+		tree_init(&tree, cases[i].mode);
+		if (cases[i].clevis)
+			tree_write(&tree, "usr/bin/clevis-luks-unlock", "");
+		got = refusals_of(&tree, &running, &boot_state, NULL, NULL, false, &r);
+		if (r != (cases[i].want ? -EPERM : 0) ||
+		    (cases[i].want ? !strstr(got, cases[i].want) || strstr(got, "LUKS1")
+				   : *got != '\0'))
 			fail_msg("case %zu: %d %s", i, r, got);
 		tree_done(&tree);
 	}
@@ -427,7 +483,7 @@ int main(void)
 		cmocka_unit_test(test_tokens), cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_length), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_leak),
-		cmocka_unit_test(test_images),
+		cmocka_unit_test(test_images), cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
