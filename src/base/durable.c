@@ -111,6 +111,9 @@ int durable_sync(int dir_fd, int root_fd, enum durable_level level)
 		return 0;
 	if (syncfs(dir_fd) < 0)
 		return -errno;
+	/* syncfs ends by writing the blocks to their places; this has the disk's cache emptied */
+	if (fsync(dir_fd) < 0 && errno != EINVAL)
+		return -errno;
 	if (level == DURABLE_BOOT && !durable_is_fat(dir_fd) && wants_freeze(dir_fd, root_fd))
 		return freeze_and_thaw(dir_fd);
 	return 0;

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The recipes of docs/INSTALLERS.md against targets as installers leave them: from outside and from
-inside a chroot, with and without /proc, with GRUB and without any boot loader.
+inside a chroot, with and without /proc, with GRUB, with boot loader entries, without any boot loader;
+Debian's own are put on a disk, and the disk boots.
 
-  installers.py [PACKAGE.deb]     built from the tree when not given
+  installers.py [--no-boots] [PACKAGE.deb]     built from the tree when not given
 """
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ sys.path.insert(0, str(TREE / "test/vm"))
 
 import deb  # noqa: E402
 import disk  # noqa: E402
+import rawdisk  # noqa: E402
 import vm  # noqa: E402
 
 WORD = "cgroup_disable=memory"
@@ -63,6 +66,11 @@ class Target:
         self.inside("memcg-policy unset --root=/", proc)
         expect(not self.words() and not (self.root / POLICY).exists(), "unset left something in the target")
 
+    def write(self, files):
+        for name, text in files.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+
     # --- steps ---
 
     def with_grub(self):
@@ -95,6 +103,45 @@ class Target:
         self.expect_off()
         self.take_back(proc=False)
 
+    def curtin(self):
+        """Subiquity: curtin has left its own drop-in, GRUB is installed, the menu is there."""
+        self.write({"etc/default/grub.d/50-curtin-settings.cfg": 'GRUB_CMDLINE_LINUX_DEFAULT="quiet splash"\n'})
+        self.inside("memcg-policy set --root=/ desktop", proc=True)
+        self.expect_off()
+        self.take_back(proc=True)
+        (self.root / "etc/default/grub.d/50-curtin-settings.cfg").unlink()
+
+    def mkosi(self):
+        """mkosi.postinst.chroot: mkosi says that it is a container."""
+        self.inside("export container=mkosi; memcg-policy set --root=/ desktop", proc=True)
+        self.expect_off()
+        self.take_back(proc=True)
+
+    def kickstart(self):
+        """%post of Anaconda on Fedora: entries, /etc/kernel/cmdline and GRUB's defaults are there, with /proc."""
+        line = "root=UUID=4f1e ro rootflags=subvol=root rhgb quiet"
+        entry = "boot/loader/entries/0123456789abcdef0123456789abcdef-6.11.4-301.fc41.x86_64.conf"
+        before = {
+            entry: "title Fedora Linux (6.11.4-301.fc41.x86_64) 41\nversion 6.11.4-301.fc41.x86_64\n"
+            "linux /vmlinuz-6.11.4-301.fc41.x86_64\ninitrd /initramfs-6.11.4-301.fc41.x86_64.img\n"
+            f"options {line}\ngrub_users $grub_users\ngrub_class fedora\n",
+            "etc/kernel/cmdline": f"{line}\n",
+            "etc/default/grub": 'GRUB_CMDLINE_LINUX="rhgb quiet"\nGRUB_ENABLE_BLSCFG=true\n',
+            "etc/machine-id": "0123456789abcdef0123456789abcdef\n",
+            "boot/grub2/grub.cfg": "insmod blscfg\nblscfg\n",
+            "boot/vmlinuz-6.11.4-301.fc41.x86_64": "",
+            "usr/sbin/grub2-mkconfig": "#!/bin/sh\n",
+        }
+        self.unpack(deb.CLEAN)
+        self.write(before)
+        (self.root / "lib/modules/6.11.4-301.fc41.x86_64").mkdir(parents=True)
+        self.inside("memcg-policy set --root=/ desktop", proc=True)
+        for name in (entry, "etc/kernel/cmdline", "etc/default/grub"):
+            expect(WORD in (self.root / name).read_text(), f"{name} does not have the word")
+        self.inside("memcg-policy unset --root=/", proc=True)
+        for name, text in before.items():
+            expect((self.root / name).read_text() == text, f"unset did not bring {name} back")
+
     def without_loader(self):
         """The target has no boot loader yet: the policy is stored, and that is success."""
         self.unpack(deb.CLEAN)
@@ -104,12 +151,68 @@ class Target:
         self.inside("memcg-policy apply --hook", proc=False)
 
 
+class Booted:
+    """Debian's recipes, to the kernel's own word in the machine that they made."""
+
+    def __init__(self, work, package):
+        self.work = pathlib.Path(work)
+        self.package = package
+
+    def _tree(self):
+        shutil.rmtree(self.work / "tree", ignore_errors=True)
+        root = rawdisk.tree(self.work / "tree")
+        shutil.copy(self.package, root / "tmp/p.deb")
+        disk.run(["chroot", root, "dpkg", "-i", "/tmp/p.deb"])
+        return root
+
+    def _expect_off(self, raw, name):
+        lines = [line for line in raw.menu().decode().splitlines() if line.startswith("\tlinux\t")]
+        expect(lines and all(line.split().count(WORD) == 1 for line in lines), f"the menu has {lines}")
+        with raw.machine(name) as machine:
+            machine.start()
+            controllers = machine.run("cat /sys/fs/cgroup/cgroup.controllers").output.split()
+            line = machine.run("cat /proc/cmdline").output
+            expect("memory" not in controllers, f"controllers: {controllers}; booted with {line}")
+            expect("preseed" not in line, f"the installer's own words in the target: {line}")
+            # the policy came along, and the machine is what it says
+            machine.run("memcg-policy check")
+            said = machine.run("memcg-policy --json=short status").output
+            expect('"role":"desktop"' in said.replace(" ", ""), f"status: {said}")
+
+    def debian_installer(self):
+        """late_command: GRUB and its menu are there; in-target has /proc, /sys, /dev of the installer."""
+        raw = rawdisk.RawDisk("ext4", self.work / "di.img")
+        raw.make(self._tree())
+        script = self.work / "late-command"
+        script.write_text("set -e\nupdate-grub\nmemcg-policy set --root=/ desktop\nupdate-grub\n")
+        raw.uml("install", script, words=("preseed/url=x", "cgroup_disable=pids"))
+        self._expect_off(raw, "debian-installer")
+
+    def mmdebstrap(self):
+        """--customize-hook: nothing mounted, no menu yet; whoever makes the disk makes the menu."""
+        root = self._tree()
+        disk.run(["chroot", root, "memcg-policy", "set", "--root=/", "desktop"])
+        raw = rawdisk.RawDisk("ext4", self.work / "mmdebstrap.img")
+        raw.make(root)
+        script = self.work / "update-grub"
+        script.write_text("update-grub\n")
+        raw.uml("install", script)
+        self._expect_off(raw, "mmdebstrap")
+
+
 STEPS = [
     ("a target with GRUB", Target.with_grub),
     ("from outside", Target.from_outside),
     ("in the target, with /proc", Target.in_target),
     ("in the target, without /proc", Target.without_proc),
+    ("Subiquity: curtin's target", Target.curtin),
+    ("mkosi's chroot", Target.mkosi),
+    ("Anaconda's %post: entries", Target.kickstart),
     ("no boot loader yet", Target.without_loader),
+]
+BOOTED = [
+    ("debian-installer: boots", Booted.debian_installer),
+    ("mmdebstrap: boots", Booted.mmdebstrap),
 ]
 
 
@@ -119,14 +222,17 @@ def main(arguments):
         return 77
     report = vm.Report()
     with tempfile.TemporaryDirectory(prefix="target-", dir=vm.cache_dir()) as work:
-        if arguments:
-            package = pathlib.Path(arguments[0])
+        named = [a for a in arguments if not a.startswith("--")]
+        if named:
+            package = pathlib.Path(named[0])
         else:
             built = deb.Packages("bookworm", work)
             env = dict(os.environ, DEB_BUILD_OPTIONS="nocheck")
             disk.run([TREE / "packaging/deb/build.sh", built.out], env=env)
             package = built.deb()
         report.run("bookworm", STEPS, Target(work, package))
+        if "--no-boots" not in arguments:
+            report.run("disk", BOOTED, Booted(work, package))
     return report.close()
 
 

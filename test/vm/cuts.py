@@ -262,7 +262,7 @@ def main(arguments):
         disk.run(["chroot", root, "dpkg", "-i", "/tmp/p.deb"])
         for name in [a for a in arguments if not a.startswith("--")] or DISKS:
             with tempfile.TemporaryDirectory(prefix="disk-", dir=work) as scratch:
-                one = Cuts(name, pathlib.Path(scratch), root, seed, int(options.get("cuts", 150)), int(options.get("boots", 1)))
+                one = Cuts(name, pathlib.Path(scratch), root, seed, int(options.get("cuts", 500)), int(options.get("boots", 1)))
                 report.run(name, STEPS, one)
     return report.close()
 

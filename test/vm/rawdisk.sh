@@ -26,12 +26,19 @@ root=${2#/boot=}
 [ "$root" = "$2" ] || { boot=$root root=ext4; }
 file=$3
 
+# cut NAME NODE START SECTORS DEVICE: GRUB's own tools find a device by the name it was mounted by,
+# and take one called vdz for a whole disk
+cut() {
+	echo "0 $4 linear $5 $3" | dmsetup create "$1"
+	numbers=$(dmsetup info -c --noheadings --separator ' ' -o major,minor "$1")
+	# shellcheck disable=SC2086 # two numbers
+	mknod "/dev/$2" b $numbers
+}
+
 # devices DISK: the places are those of rawdisk.py
 devices() {
-	if [ "$boot" ]; then
-		echo "0 $BOOT_SECTORS linear $1 $BOOT_START" | dmsetup create boot
-	fi
-	echo "0 $ROOT_SECTORS linear $1 $ROOT_START" | dmsetup create root
+	[ ! "$boot" ] || cut boot vdy "$BOOT_START" "$BOOT_SECTORS" "$1"
+	cut root vdz "$ROOT_START" "$ROOT_SECTORS" "$1"
 }
 
 format() {
@@ -44,10 +51,10 @@ format() {
 
 mounts() {
 	mkdir -p $top
-	mount -t "$root" /dev/mapper/root $top
+	mount -t "$root" /dev/vdz $top
 	if [ "$boot" ]; then
 		mkdir -p $top/boot
-		mount -t "$boot" /dev/mapper/boot $top/boot
+		mount -t "$boot" /dev/vdy $top/boot
 	fi
 }
 
@@ -59,27 +66,19 @@ unmounts() {
 }
 
 uuid() {
-	blkid -s UUID -o value "/dev/mapper/$1"
-}
-
-# node NAME: GRUB's own tools find a device by its number, and take one of this name for a whole disk
-node() {
-	numbers=$(dmsetup info -c --noheadings --separator ' ' -o major,minor "$1")
-	# shellcheck disable=SC2086 # two numbers
-	mknod "$top/dev/$2" b $numbers
-	ln -s "../../$2" "$top/dev/disk/by-uuid/$(uuid "$1")"
+	blkid -s UUID -o value "/dev/$1"
 }
 
 # furnish FILE: what a running system has; FILE becomes /run/entered
 furnish() {
 	cp "$1" /run/entered
 	mount -t tmpfs dev $top/dev
-	for name in null zero full random urandom tty; do
-		cp -a "/dev/$name" "$top/dev/"
-	done
 	mkdir -p $top/dev/disk/by-uuid
-	node root vdz
-	[ ! "$boot" ] || node boot vdy
+	for name in null zero full random urandom tty vdz vdy; do
+		[ ! -e "/dev/$name" ] || cp -a "/dev/$name" "$top/dev/"
+	done
+	ln -s ../../vdz "$top/dev/disk/by-uuid/$(uuid vdz)"
+	[ ! "$boot" ] || ln -s ../../vdy "$top/dev/disk/by-uuid/$(uuid vdy)"
 	mount -t sysfs sys $top/sys
 	mount -t cgroup2 cgroup2 $top/sys/fs/cgroup
 	mount -t tmpfs run $top/run
@@ -107,15 +106,15 @@ enter() {
 case $word in
 make)
 	devices /dev/ubda
-	format "$root" /dev/mapper/root
-	[ ! "$boot" ] || format "$boot" /dev/mapper/boot
+	format "$root" /dev/vdz
+	[ ! "$boot" ] || format "$boot" /dev/vdy
 	mounts
 	tar -C "$file" --exclude=./boot -cf - . | tar -C $top -xf -
 	mkdir -p $top/boot
 	cp -rL "$file/boot/." $top/boot/
 	{
-		echo "UUID=$(uuid root) / $root defaults 0 0"
-		[ ! "$boot" ] || echo "UUID=$(uuid boot) /boot $boot defaults 0 0"
+		echo "UUID=$(uuid vdz) / $root defaults 0 0"
+		[ ! "$boot" ] || echo "UUID=$(uuid vdy) /boot $boot defaults 0 0"
 	} >$top/etc/fstab
 	unmounts
 	;;
