@@ -4,7 +4,8 @@
 A machine has two serial lines. The first is the witness: firmware, GRUB and kernel speak there
 and every byte is kept. On the second agent.sh waits for shell scripts and sends back status and
 output. Emulated, since KVM is often absent or broken where tests run: one boot takes 10 s with an
-initramfs and 60 s with a Debian disk. VM_ACCEL=kvm is for those who have it.
+initramfs and 60 s with a Debian disk. VM_ACCEL=kvm is for those who have it, VM_SLOTS is how many
+machines may run at a time.
 """
 
 import base64
@@ -63,8 +64,8 @@ def lock(name):
 
 
 def take_slot():
-    """An emulated machine keeps one processor busy: half of them may be used."""
-    slots = max(1, (os.cpu_count() or 1) // 2)
+    """An emulated machine keeps one processor busy: half of them may be used, or VM_SLOTS machines."""
+    slots = int(os.environ.get("VM_SLOTS") or max(1, (os.cpu_count() or 1) // 2))
     while True:
         for n in range(slots):
             f = open(cache_dir() / f"slot-{n}.lock", "w")
@@ -120,8 +121,11 @@ class Machine:
 
     def _command(self):
         command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none"]
-        # two processors: emulated kernels often die while they patch their own text; svm: a module less
-        command += ["-accel", os.environ.get("VM_ACCEL", "tcg"), "-cpu", "max,svm=off,vmx=off", "-smp", "1"]
+        # two processors: emulated kernels often die while they patch their own text; newer ones than
+        # Nehalem: QEMU 7.2 gets some of their instructions wrong, systemd sees "Mount process finished,
+        # but there is no mount", and udevd, dbus and logind never start
+        accel = os.environ.get("VM_ACCEL", "tcg")
+        command += ["-accel", accel, "-cpu", "host" if accel == "kvm" else "Nehalem", "-smp", "1"]
         command += ["-m", str(self.memory), "-device", "virtio-rng-pci"]
         command += ["-chardev", f"file,id=console,append=on,path={self._console}"]
         command += ["-serial", "chardev:console"]
