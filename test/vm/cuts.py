@@ -40,11 +40,19 @@ RECOVERIES = 6
 NEXT_RUN = """
 memcg-policy check >/dev/null 2>&1
 echo "check: $?"
-set -e
-memcg-policy apply --force >/tmp/said 2>&1 || { cat /tmp/said; exit 1; }
-memcg-policy check >/dev/null 2>&1 || test $? = 4
-memcg-policy --json=short apply | grep -q '"result":"unchanged"'
-test -z "$(find /boot /etc -name '.memcg-policy.*')"
+fail() {
+	echo "$*"
+	exit 1
+}
+memcg-policy apply --force >/run/said 2>&1 || fail "apply: $(cat /run/said)"
+said=$(memcg-policy check 2>&1) || [ $? = 4 ] || fail "check after apply: $said"
+said=$(memcg-policy --json=short apply)
+case $said in
+*'"result":"unchanged"'*) ;;
+*) fail "a second apply: $said" ;;
+esac
+left=$(find /boot /etc /var/lib/memcg-policy -name '.memcg-policy.*')
+[ -z "$left" ] || fail "left: $left"
 test -e /etc/memcg-policy/policy.conf.d/50-set.conf && echo "policy: off" || echo "policy: none"
 sync
 """
