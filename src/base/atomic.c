@@ -448,6 +448,7 @@ int atomic_clean(const struct root *root, const char *path)
 	_cleanup_(place_done) struct place place = { .dir = -EBADF };
 	_cleanup_free_ char *dir = NULL;
 	_cleanup_strv_ struct strv names = {};
+	bool any = false;
 	int r = find_place(root, path, &place);
 
 	if (r == -ENOENT || r == -ENOTDIR)
@@ -460,9 +461,16 @@ int atomic_clean(const struct root *root, const char *path)
 	if (!dir)
 		return -ENOMEM;
 	r = root_list(root, dir, &names);
-	for (size_t i = 0; r >= 0 && i < names.n; i++)
-		if (str_skip_prefix(names.items[i], ATOMIC_TEMPORARY_PREFIX) &&
-		    unlinkat(place.dir, names.items[i], 0) < 0 && errno != ENOENT)
+	for (size_t i = 0; r >= 0 && i < names.n; i++) {
+		if (!str_skip_prefix(names.items[i], ATOMIC_TEMPORARY_PREFIX))
+			continue;
+		if (unlinkat(place.dir, names.items[i], 0) == 0)
+			any = true;
+		else if (errno != ENOENT)
 			r = -errno;
+	}
+	/* gone for good before the record says that the change is complete */
+	if (r >= 0 && any)
+		r = durable_sync(place.dir, root_fd(root), DURABLE_DIRECTORY);
 	return r;
 }

@@ -111,7 +111,7 @@ int durable_sync(int dir_fd, int root_fd, enum durable_level level)
 		return 0;
 	if (syncfs(dir_fd) < 0)
 		return -errno;
-	/* syncfs ends by writing the blocks to their places; this has the disk's cache emptied */
+	/* syncfs ends by writing blocks to their places; this empties the disk's cache */
 	if (fsync(dir_fd) < 0 && errno != EINVAL)
 		return -errno;
 	if (level == DURABLE_BOOT && !durable_is_fat(dir_fd) && wants_freeze(dir_fd, root_fd))
