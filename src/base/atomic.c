@@ -471,6 +471,8 @@ int atomic_clean(const struct root *root, const char *path)
 	}
 	/* gone for good before the record says that the change is complete */
 	if (r >= 0 && any)
-		r = durable_sync(place.dir, root_fd(root), DURABLE_DIRECTORY);
+		r = durable_sync(place.dir, root_fd(root),
+				 durable_is_fat(place.dir) ? DURABLE_FILE_SYSTEM
+							   : DURABLE_DIRECTORY);
 	return r;
 }
