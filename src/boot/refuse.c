@@ -17,8 +17,6 @@
 
 #define MAX_LISTED ((size_t)5)
 
-#define ADDED_WORD " cgroup_disable=memory"
-
 static int check_container(const struct refuse_input *in, struct diag *diag)
 {
 	const char *container = in->running->container;
@@ -157,21 +155,47 @@ static int check_persistent(const struct refuse_input *in, struct diag *diag)
 
 /* --- the line's length --- */
 
-/* The line of an entry with our word: BOOT_IMAGE= is what GRUB and others put in front. */
-static size_t line_with_word(const struct boot_entry *e)
+/*
+ * How long an entry's line will be, and whether that is because of us: it is longer than it
+ * was, or the word that decides is behind the limit. What the loader itself puts on it
+ * (BOOT_IMAGE=, initrd=) is about as long as the kernel's path.
+ */
+static int resulting_size(const struct boot_entry *e, const struct boot_words *words,
+			  size_t limit, size_t *ret_size, bool *ret_counts)
 {
-	return strlen("BOOT_IMAGE=") + (e->image ? strlen(e->image) : 0) + 1 +
-	       (e->args ? strlen(e->args) : 0) + strlen(ADDED_WORD);
+	enum memcg_state want = words->want == BOOT_WANT_ON ? MEMCG_ON : MEMCG_OFF;
+	size_t own = strlen("BOOT_IMAGE= ") + (e->image ? strlen(e->image) : 0), size;
+	const char *args = e->args ? e->args : "";
+	_cleanup_cmdline_ struct cmdline line = {};
+	_cleanup_free_ char *text = NULL;
+	ssize_t word;
+	int r = cmdline_edit(args, strlen(args), CMDLINE_LINE, want, words->flags, &text, &size,
+			     NULL);
+
+	if (r >= 0)
+		r = cmdline_parse(text, size, CMDLINE_LINE, &line);
+	if (r < 0)
+		return r;
+	(void)cmdline_request(&line, &word); /* which word says it is what is asked */
+	*ret_size = own + size;
+	*ret_counts =
+		size > strlen(args) ||
+		(word >= 0 && own + line.words[word].offset + line.words[word].size > limit);
+	return 0;
 }
 
 static int check_length(const struct refuse_input *in, struct diag *diag)
 {
 	_cleanup_free_ char *detected = NULL;
+	_cleanup_diag_ struct diag ignored = {};
 	const char *machine = in->running->machine;
+	struct boot_words words;
 	int r;
 
-	if (in->changes->want != BOOT_WANT_OFF)
-		return 0; /* nothing is added, or a word that few kernels want */
+	/* a change that cannot be had says so itself */
+	if (in->changes->want == BOOT_WANT_NOTHING ||
+	    boot_words(in->boot, in->changes->want, &words, &ignored) < 0)
+		return 0;
 	if (!machine) {
 		r = machine_detect(in->root, &detected);
 		if (r < 0)
@@ -180,14 +204,18 @@ static int check_length(const struct refuse_input *in, struct diag *diag)
 	}
 	for (size_t i = 0; i < in->state->entries.n; i++) {
 		const struct boot_entry *e = &in->state->entries.items[i];
-		size_t limit = machine_line_max(machine, e->kernel), size = line_with_word(e);
+		size_t limit = machine_line_max(machine, e->kernel), size;
+		bool counts;
 
-		if (!e->ours || e->request == CMDLINE_OFF)
-			continue;
 		if (limit == 0)
 			limit = 2047; /* what nearly every architecture has */
-		if (size <= limit)
+		if (!e->ours)
 			continue;
+		r = resulting_size(e, &words, limit, &size, &counts);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0 || size <= limit || !counts)
+			continue; /* the edit says what is wrong with a line */
 		diag_error(
 			diag,
 			&(struct diag_where){ .path = e->source,

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from roots import PI, PI_TREE, RECOGNISED, ROOTS, TREES, pi  # noqa: E402
+from roots import PI, PI_TREE, RECOGNISED, ROOTS, TREES, pi, uki  # noqa: E402
 
 PROGRAM = os.environ.get("MEMCG_POLICY", "memcg-policy")
 CASES = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES") or
@@ -337,6 +337,40 @@ def device_trees():
     return len(TREES)
 
 
+# a word of the root's line, wherever the backend has it
+LONG = {"fedora-current": "rhgb", "arch-systemd-boot": "rw", "arch-uki": "rw",
+        "debian-systemd-boot": "ro", "raspios-12": "rootwait", "debian-raspi-firmware": "rootwait",
+        "armbian": "cma=256M", "alpine-extlinux": "quiet", "jetson": "rootwait",
+        "u-boot-menu": "ro", "opensuse-sdbootutil": "quiet", "ubuntu-pi-25.10": "rootwait"}
+
+
+def long_lines():
+    """A line that the kernel would cut is refused with both numbers, whoever reads it."""
+    for name, word in LONG.items():
+        backend, files, *_ = ROOTS[name]
+        for size, code in ((1500, 0), (2040, 7)):
+            def longer(data):
+                data = data.encode() if isinstance(data, str) else data
+                if data.startswith(b"MZ"):
+                    return uki(f"root=UUID=x {'x' * size} quiet")
+                return re.sub(rb"(?<!\w)" + word.encode() + rb"(?![\w=])", b"x" * size, data)
+
+            def body(root, before):
+                result = run(root, "set", "off", "--dry-run")
+                check(result.returncode == 0, f"{name}: {result.stderr}")
+                if code and any(e["ours"] for e in json.loads(
+                        run_ok(root, "entries", "--json").stdout)["entries"]):
+                    refused(root, before, 7)
+                    said = run(root, "set", "off").stderr
+                    check("cuts it at 2047" in said or "cuts it at 4095" in said,
+                          f"{name}: {said}")
+                else:
+                    run_ok(root, "set", "off")
+            with_root({p: longer(d) for p, d in files.items()}, body)
+        print(f"ok long line, {name}")
+    return len(LONG)
+
+
 def recognised():
     """What is only recognised: its entries, and the advice."""
     for name, (backend, files, wanted, advice) in RECOGNISED.items():
@@ -378,6 +412,7 @@ def main():
         try:
             passed += device_trees()
             passed += recognised()
+            passed += long_lines()
             for name, note in cmdline_cases():
                 print(note or f"ok {name}")
                 passed += not note

@@ -196,18 +196,20 @@ static void test_length(void **state _unused_)
 	static const struct {
 		const char *machine;
 		size_t size;
-		enum cmdline_request request;
+		ssize_t word; /* where it is already, -1: nowhere */
 		bool ours;
 		bool refused;
 	} cases[] = {
-		{ "x86_64", ROOM, CMDLINE_NONE, true, false },
-		{ "x86_64", ROOM + 1, CMDLINE_NONE, true, true },
-		{ "x86_64", ROOM + 1, CMDLINE_OFF, true, false },
-		{ "x86_64", ROOM + 1, CMDLINE_NONE, false, false },
-		{ NULL, ROOM + 1, CMDLINE_NONE, true, true },
-		{ "armv7l", ROOM - 1023, CMDLINE_NONE, true, true },
-		{ "armv7l", ROOM - 1024, CMDLINE_NONE, true, false },
-		{ "s390x", ROOM + 2048, CMDLINE_NONE, true, false },
+		{ "x86_64", ROOM, -1, true, false },
+		{ "x86_64", ROOM + 1, -1, true, true },
+		{ "x86_64", ROOM + 1, 0, true, false },
+		{ "x86_64", ROOM + 2048, 2000, true, false },
+		{ "x86_64", ROOM + 2048, 2020, true, true }, /* behind the cut */
+		{ "x86_64", ROOM + 1, -1, false, false },
+		{ NULL, ROOM + 1, -1, true, true },
+		{ "armv7l", ROOM - 1023, -1, true, true },
+		{ "armv7l", ROOM - 1024, -1, true, false },
+		{ "s390x", ROOM + 2048, -1, true, false },
 	};
 	struct tree tree;
 
@@ -223,7 +225,6 @@ static void test_length(void **state _unused_)
 			  .args = args,
 			  .image = (char *)"/k",
 			  .source = (char *)"/g",
-			  .request = cases[i].request,
 			  .ours = cases[i].ours },
 		};
 		const struct running running = { .machine =
@@ -232,6 +233,10 @@ static void test_length(void **state _unused_)
 		int r;
 
 		memset(args, 'a', cases[i].size);
+		if (cases[i].word > 0)
+			args[cases[i].word - 1] = ' ';
+		if (cases[i].word >= 0)
+			memcpy(args + cases[i].word, "cgroup_disable=memory ", 22);
 		got = refusals_of(&tree, &running, &boot_state, NULL, NULL, false, &r);
 		if ((r == -EPERM) != cases[i].refused)
 			fail_msg("case %zu: %s", i, got);
