@@ -15,6 +15,7 @@
 #include "boot/kernel-cmdline.h"
 #include "boot/shell-edit.h"
 #include "boot/text.h"
+#include "boot/tool.h"
 
 #define ENTRIES "/boot/loader/entries"
 static const char *const dirs[] = { ENTRIES, NULL };
@@ -151,8 +152,10 @@ static int bls_probe(const struct root *root, struct diag *diag _unused_)
 	_cleanup_grub_ struct grub grub = {};
 	int r;
 
-	/* the cheap question first: most hosts with GRUB have no such entries */
-	if (!has_entries(root) || root_exists(root, "/ostree/repo") ||
+	/* the cheap questions first: most hosts with GRUB have no such entries. While a system
+	 * is being installed there are none yet, only the word that there will be */
+	if ((!has_entries(root) && !tool_mentions(root, GRUB_DEFAULT, "GRUB_ENABLE_BLSCFG")) ||
+	    root_exists(root, "/ostree/repo") ||
 	    root_exists(root, "/run/ostree-booted"))
 		return 0;
 	r = grub_find(root, &grub);
@@ -181,7 +184,7 @@ static int bls_read(const struct boot *boot, struct boot_state *ret, struct diag
 	r = bls_dir_read(boot, &source, &state, diag);
 	if (r < 0)
 		return r;
-	state.entries_known = true;
+	state.entries_known = state.entries.n > 0;
 	state.bls = true;
 	/* later kernels go by the one, grub2-mkconfig by the other */
 	r = kernel_cmdline_read(boot, &state, diag);

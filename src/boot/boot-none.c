@@ -4,6 +4,7 @@
 
 #include "base/diag.h"
 #include "boot/boot.h"
+#include "boot/fstab.h"
 
 static int none_probe(const struct root *root _unused_, struct diag *diag _unused_)
 {
@@ -16,12 +17,28 @@ static int none_read(const struct boot *boot _unused_, struct boot_state *ret _u
 	return 0;
 }
 
+static int refuse_unmounted(const char *place, struct diag *diag)
+{
+	_cleanup_free_ char *hint = NULL;
+	int r = str_printf(&hint, "mount %s, then run this again", place);
+
+	if (r >= 0)
+		diag_error(diag, &(struct diag_where){ .path = "/etc/fstab", .hint = hint },
+			   "%s is not mounted, and no boot loader is found without it", place);
+	return r < 0 ? r : -ENOTSUP;
+}
+
 static int none_plan(const struct boot *boot, const struct boot_state *state _unused_,
 		     const struct boot_words *words, struct changeset *cs _unused_,
 		     struct diag *diag)
 {
+	const char *place;
+
 	if (words->want == BOOT_WANT_NOTHING)
 		return 0;
+	place = fstab_unmounted_boot(boot->root);
+	if (place)
+		return refuse_unmounted(place, diag);
 	/* a target gets its loader later; the policy is there then, and the kernel hook speaks
 	 */
 	if (root_mode(boot->root) == ROOT_OFFLINE) {
@@ -37,7 +54,10 @@ static int none_plan(const struct boot *boot, const struct boot_state *state _un
 					   : "take cgroup_disable=memory off the kernel "
 					     "command line where this system is started from",
 		   },
-		   "no boot loader of this system was found (looked for GRUB)");
+		   "no boot loader of this system was found: no grub.cfg; no systemd-boot or "
+		   "unified kernel image in /efi, /boot, /boot/efi; no config.txt, "
+		   "armbianEnv.txt, extlinux.conf; no deployment, and nothing of the others in "
+		   "memcg-policy(8)");
 	return -ENOTSUP;
 }
 

@@ -23,3 +23,38 @@ bool fstab_root_is_read_only(const struct root *root)
 	}
 	return false;
 }
+
+/* A running system tells by the device, another root by there being nothing. */
+static bool is_mounted(const struct root *root, const char *path)
+{
+	_cleanup_strv_ struct strv names = {};
+	struct stat st, above;
+	_cleanup_free_ char *parent = NULL;
+
+	if (root_mode(root) != ROOT_LIVE)
+		return root_list(root, path, &names) >= 0 && names.n > 0;
+	return str_printf(&parent, "%s/..", path) < 0 || root_stat(root, path, &st) < 0 ||
+	       root_stat(root, parent, &above) < 0 || st.st_dev != above.st_dev;
+}
+
+const char *fstab_unmounted_boot(const struct root *root)
+{
+	static const char *const places[] = { "/boot", "/efi", "/boot/efi", "/boot/firmware" };
+	_cleanup_free_ char *text = NULL;
+	_cleanup_strv_ struct strv lines = {};
+
+	if (root_read(root, "/etc/fstab", ROOT_MAX_PROC, &text, NULL) < 0)
+		return NULL;
+	strv_split(&lines, text, "\n");
+	for (size_t i = 0; i < lines.n; i++) {
+		_cleanup_strv_ struct strv fields = {};
+
+		strv_split(&fields, lines.items[i], " \t");
+		if (fields.n < 3 || *fields.items[0] == '#')
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(places); k++)
+			if (streq(fields.items[1], places[k]) && !is_mounted(root, places[k]))
+				return places[k];
+	}
+	return NULL;
+}
