@@ -150,13 +150,13 @@ static int bls_probe(const struct root *root, struct diag *diag _unused_)
 	_cleanup_boot_state_ struct boot_state state = {};
 	_cleanup_diag_ struct diag ignored = {};
 	_cleanup_grub_ struct grub grub = {};
+	bool entries = has_entries(root);
 	int r;
 
 	/* the cheap questions first: most hosts with GRUB have no such entries. While a system
 	 * is being installed there are none yet, only the word that there will be */
-	if ((!has_entries(root) && !tool_mentions(root, GRUB_DEFAULT, "GRUB_ENABLE_BLSCFG")) ||
-	    root_exists(root, "/ostree/repo") ||
-	    root_exists(root, "/run/ostree-booted"))
+	if ((!entries && !tool_mentions(root, GRUB_DEFAULT, "GRUB_ENABLE_BLSCFG")) ||
+	    root_exists(root, "/ostree/repo") || root_exists(root, "/run/ostree-booted"))
 		return 0;
 	r = grub_find(root, &grub);
 	if (r >= 0 && grub.cfg)
@@ -165,7 +165,8 @@ static int bls_probe(const struct root *root, struct diag *diag _unused_)
 		return r == -ENOMEM ? r : 0;
 	if (!grub.cfg && !grub.mkconfig)
 		return 0;
-	return state.bls || enables_blscfg(root);
+	/* where drop-ins are read (Debian) the variable means nothing */
+	return state.bls || ((entries || !grub.reads_dropins) && enables_blscfg(root));
 }
 
 static int bls_read(const struct boot *boot, struct boot_state *ret, struct diag *diag)
