@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# enter.sh ROOT BUILD SCRIPT
+# enter.sh ROOT PROGRAM SCRIPT
 # In new mount and PID namespaces: makes the directory the root, a system like any other, whose
 # EFI variables are the files in its /efivars (none: a machine without EFI), and runs SCRIPT there.
 set -eu
-root=$1 build=$2 script=$3
+root=$1 program=$2 script=$3
 
 mount --bind "$root" "$root"
 mount -t tmpfs tmpfs "$root/mnt"
 mkdir "$root/mnt/test" "$root/mnt/old"
 # the program under test, with its libraries: it may be built with sanitizers
-cp "$build/memcg-policy" "$root/mnt/test/program"
-ldd "$build/memcg-policy" | sed -n 's/.* => \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' |
+cp "$program" "$root/mnt/test/program"
+ldd "$program" | sed -n 's/.* => \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' |
 	while read -r lib; do cp "$lib" "$root/mnt/test/"; done
-linker=$(basename "$(ldd "$build/memcg-policy" | sed -n 's/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' | head -n 1)")
+linker=$(basename "$(ldd "$program" | sed -n 's/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' | head -n 1)")
 cat >"$root/mnt/test/memcg-policy" <<END
 #!/bin/sh
 exec /mnt/test/$linker --library-path /mnt/test /mnt/test/program "\$@"

@@ -97,16 +97,16 @@ class Live:
             subprocess.run(["chattr", "-i", path], check=False)
         shutil.rmtree(self._dir)
 
-    def run(self, script):
+    def run(self, script, program=PROGRAM):
         done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child",
                                "--propagation=private", "sh", str(HERE / "enter.sh"),
-                               str(self.root), str(PROGRAM.parent), script],
+                               str(self.root), str(program), script],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               stdin=subprocess.DEVNULL, check=False)
         return done.returncode, done.stdout
 
-    def must(self, script, status=0):
-        got, output = self.run(script)
+    def must(self, script, status=0, program=PROGRAM):
+        got, output = self.run(script, program)
         if got != status:
             raise vm.Failed(f"exit status {got} of: {script}\n{output}")
         return output
@@ -276,6 +276,24 @@ def u_boot_fails():
             before = m.files("/etc", "/boot")
             m.must("memcg-policy set off", 1)
             check(m.files("/etc", "/boot") == before, "a failed u-boot-update leaves something")
+
+
+def u_boot_hangs():
+    """One that hangs, and whose child does not mind SIGTERM: stopped, and everything put back."""
+    hasty = next(PROGRAM.parent.glob("**/memcg-policy-hasty"), None)
+    if not hasty:
+        return "SKIP: memcg-policy-hasty is not built"
+    with Live({}) as m:
+        m.must("u-boot-update")
+        m.write({"/usr/sbin/u-boot-update": "#!/bin/sh\n"
+                 "(trap '' TERM HUP; sleep 1000; sleep 1000) &\nsleep 1000\n"})
+        m.must("chmod +x /usr/sbin/u-boot-update")
+        before = m.files("/etc", "/boot")
+        said = m.must("memcg-policy set off; r=$?; ! pgrep sleep >/dev/null || exit 99; exit $r", 1,
+                      hasty)
+        check("still running after 2 seconds" in said, said)
+        check(m.files("/etc", "/boot") == before, "a hanging u-boot-update leaves something")
+    return ""
 
 
 def flash_kernel():
@@ -535,7 +553,8 @@ def blscfg():
     return f"{len(BLS_ROOTS)} releases"
 
 
-STEPS = [ukify, ukify_shared, ukify_secure, ukify_fails, u_boot_menu, u_boot_fails, flash_kernel,
+STEPS = [ukify, ukify_shared, ukify_secure, ukify_fails, u_boot_menu, u_boot_fails,
+         u_boot_hangs, flash_kernel,
          ostree, rpm_ostree, bootc, kernel_install, blscfg]
 BLS_ROOTS = [name for name, what in ROOTS.items() if what[0] == "bls"]
 
