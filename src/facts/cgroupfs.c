@@ -126,6 +126,7 @@ static int ask_v2(const struct root *root, const char *path, struct cgroupfs *re
 	if (r < 0)
 		return r;
 	ret->namespaced = is_child(root, path);
+	ret->sure_root = !ret->namespaced && exists_in(root, path, "cgroup.procs");
 	if (root_exists(root, source)) /* the root has none */
 		return answer_on(ret, path, source, "this cgroup has the controller's files");
 	free(source);

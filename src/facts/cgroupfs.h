@@ -18,6 +18,7 @@ struct cgroupfs {
 	enum memcg_state memcg; /* ON, or UNKNOWN */
 	bool absent;		/* the root of the v2 tree and the v1 trees do not have it */
 	bool namespaced;	/* /sys/fs/cgroup is not the root of its tree */
+	bool sure_root;		/* of a capture: what a child would have was asked for, too */
 	bool v2_only;		/* v2 is what is on /sys/fs/cgroup */
 	char *source;		/* of memcg or of absent */
 	char *memory_tree;	/* the tree memory is in, or NULL */

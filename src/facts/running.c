@@ -342,7 +342,7 @@ int running_look(const struct root *root, const struct kernel *kernel, struct ru
 	if (cgroupfs.memcg == MEMCG_ON)
 		return conclude(running, MEMCG_ON, cgroupfs.source, cgroupfs.why);
 	/* a container's tree may have been captured without what tells it from a root */
-	if (!cgroupfs.absent || (snapshot && is_container(running)))
+	if (!cgroupfs.absent || (snapshot && is_container(running) && !cgroupfs.sure_root))
 		return judge_rest(root, kernel, running, snapshot || !cgroupfs.v2_only);
 	/* a capture has no log to spare */
 	r = snapshot ? judge_table(root, kernel, running, &why) : 0;
