@@ -12,7 +12,11 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-enum { MAX_CPUS = 8192, DEFAULT_CLIENTS = 8 };
+enum {
+	MAX_CPUS = 8192,
+	DEFAULT_CLIENTS = 8,
+	PROFILE_BYTES = 16 << 20, /* the kernel's symbols */
+};
 
 static const struct {
 	uint32_t rounds;
@@ -323,6 +327,7 @@ int plan_make(const struct root *root, const struct plan_request *request, struc
 		.target = 0.01,
 		.seed = random_seed(),
 		.dir = request->dir,
+		.profile = request->profile,
 	};
 	int r = set_numbers(request, &plan, diag);
 
@@ -336,6 +341,8 @@ int plan_make(const struct root *root, const struct plan_request *request, struc
 	for (size_t i = 0; i < plan.n_cases; i++)
 		plan.bytes = MAX(plan.bytes,
 				 workload_bytes(plan.cases[i].workload, plan.cases[i].bytes));
+	if (plan.profile)
+		plan.bytes += PROFILE_BYTES;
 	*ret = plan;
 	plan = (struct plan){};
 	return 0;

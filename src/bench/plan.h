@@ -18,6 +18,7 @@ enum plan_preset {
 /* As on the command line; NULL: not given. */
 struct plan_request {
 	enum plan_preset preset;
+	bool profile;
 	const char *workload, *clients, *rounds, *seed, *cpus, *target, *max_time, *watch, *dir;
 };
 
@@ -34,6 +35,7 @@ struct plan {
 	double target;	    /* PLAN_THOROUGH: wanted half-width, a ratio */
 	uint64_t watch_ns;
 	uint64_t seed;
+	bool profile;
 	const char *dir; /* of the file, borrowed; NULL: in memory */
 	uint64_t bytes;	 /* in use at once at most, to be announced */
 };

@@ -201,6 +201,7 @@ void result_done(struct result *result)
 	free(result->arms);
 	free(result->cases);
 	free(result->samples);
+	free(result->profile);
 	strv_done(&result->warnings);
 	*result = (struct result){};
 }
@@ -300,6 +301,10 @@ struct json *result_to_json(const struct result *result)
 		json_append_string(columns, column_names[i]);
 	json_add(top, "columns", columns);
 	json_add_text_take(top, "samples", samples_to_text(result));
+	if (result->profile)
+		json_add_text_take(top, "profile", strdup(result->profile));
+	else
+		json_add_null(top, "profile");
 	for (size_t i = 0; i < result->warnings.n; i++) {
 		struct json *warning = json_new_object();
 
@@ -512,6 +517,8 @@ int result_from_json(const struct json *value, const char *path, struct result *
 	}
 	if (r == -EINVAL)
 		return wrong(diag, path, what);
+	if (r >= 0 && json_is_array(json_get(value, "profile")))
+		r = json_print(json_get(value, "profile"), false, &result.profile);
 	for (size_t i = 0; i < json_length(warnings); i++) {
 		const char *text = json_as_string(json_get(json_at(warnings, i), "text"));
 

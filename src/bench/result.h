@@ -100,6 +100,7 @@ struct result {
 	size_t n_cases;
 	struct result_sample *samples;
 	size_t n_samples, samples_alloc;
+	char *profile; /* --profile's JSON array, as it is in the file; or NULL */
 	struct strv warnings;
 };
 

@@ -2,11 +2,13 @@
 #include "bench/run.h"
 
 #include "base/diag.h"
+#include "base/json.h"
 #include "base/root.h"
 #include "bench/arms.h"
 #include "bench/context.h"
 #include "bench/env.h"
 #include "bench/plan.h"
+#include "bench/profile.h"
 #include "bench/result.h"
 #include "bench/stats.h"
 #include "bench/summary.h"
@@ -25,6 +27,7 @@ enum {
 	SPARE_ROUNDS = 2,	   /* some samples may be dropped */
 	BEFORE_ROUNDS = 10,	   /* of kernel objects, before any child ran */
 	FIRST_LOOK = 50,	   /* --thorough looks here and at every doubling */
+	PROFILE_NS = 1000000000,   /* of a workload in a place */
 };
 
 /* All that a run carries around. */
@@ -35,6 +38,7 @@ struct run {
 	struct workload_env env;
 	struct result *result;
 	const struct run_hooks *hooks;
+	struct symbols symbols; /* with --profile */
 	int signal_fd;
 	uint64_t state;	   /* of the generator */
 	uint64_t round_ns; /* how long a round takes, estimated */
@@ -293,6 +297,76 @@ static int measure(struct run *run)
 	return r;
 }
 
+/* --- profiles, after everything that is compared --- */
+
+static int watch_worker(void *data, pid_t pid)
+{
+	return profiler_start(PROFILE_CYCLES, pid, data);
+}
+
+/* One workload in one place for about a second: appended to array. */
+static int profile_one(struct run *run, size_t c, size_t arm, struct json *array)
+{
+	_cleanup_profile_ struct profile profile = {};
+	struct workload_case one = run->plan->cases[c];
+	struct profiler profiler = { .fd = -EBADF };
+	struct sample sample;
+	struct json *object;
+	int r = take(run, c, arm, &sample);
+
+	if (r < 0)
+		return r;
+	one.loops *= PROFILE_NS / MAX(sample.counts.wall_ns, UINT64_C(1)) + 1;
+	one.faults = 0; /* of a sample of another length */
+	r = worker_sample_watched(&one, &run->env, run->arms.items[arm].fd, run->signal_fd,
+				  watch_worker, &profiler, &sample);
+	if (r >= 0)
+		r = profiler_stop(&profiler, &run->symbols, &profile);
+	profiler_close(&profiler);
+	if (r < 0)
+		return r;
+	object = profile_to_json(&profile, &run->symbols);
+	json_add_string(object, "workload", one.workload->name);
+	json_add_string(object, "arm", run->arms.items[arm].name);
+	json_append(array, object);
+	return 0;
+}
+
+/* Workloads of one process: the work of others is not sampled. */
+static int profile_all(struct run *run)
+{
+	_cleanup_json_ struct json *array = json_new_array();
+	size_t all = run->plan->n_cases * run->arms.n;
+	int r = 0;
+
+	for (size_t i = 0; i < all && r >= 0; i++) {
+		const struct workload *workload = run->plan->cases[i / run->arms.n].workload;
+
+		show(run, RUN_PROFILING, (double)i / (double)all, NAN);
+		if (!workload->has_clients && !workload->no_pmu &&
+		    !run->arms.items[i % run->arms.n].control)
+			r = profile_one(run, i / run->arms.n, i % run->arms.n, array);
+	}
+	return r < 0 ? r : json_print(array, false, &run->result->profile);
+}
+
+/* Asked for and not to be had is an error, found out before anything is measured. */
+static int prepare_profile(struct run *run, struct diag *diag)
+{
+	_cleanup_free_ char *why = NULL;
+	int r = run->plan->profile ? profile_probe(run->root, &run->symbols, &why) : 0;
+
+	if (r >= 0 || !why)
+		return r;
+	diag_error(
+		diag,
+		&(struct diag_where){
+			.hint = "memcg-policy bench env; without a unit, ./dev cost-table of "
+				"the source counts instructions" },
+		"no profile can be taken: %s", why);
+	return r;
+}
+
 /* --- around --- */
 
 static int describe(struct run *run, const char *label)
@@ -387,6 +461,15 @@ static int run_inside(struct run *run, const char *label, struct diag *diag)
 	numbers[CONTEXT_KHZ_START] = context_khz(run->root, run->plan->cpus[0]);
 	before = context_ticks(run->root);
 	r = measure(run);
+	if (r >= 0 && run->plan->profile) {
+		int e = profile_all(run);
+
+		/* what was measured is worth keeping */
+		if (e < 0 && e != -EINTR)
+			strv_addf(&run->result->warnings, "no profile was taken: %s",
+				  strerror(-e));
+		r = e == -EINTR ? e : r;
+	}
 	after = context_ticks(run->root);
 	numbers[CONTEXT_KHZ_END] = context_khz(run->root, run->plan->cpus[0]);
 	if (after.all > before.all)
@@ -442,11 +525,15 @@ int run_plan(const struct root *root, const struct running *running, struct plan
 
 	*ret_signal = 0;
 	if (r >= 0)
+		r = prepare_profile(&run, diag);
+	if (r >= 0)
 		r = context_load(root, running, &result);
 	if (r >= 0)
 		r = signal_fd = run.signal_fd = hold_signals(&old);
-	if (r < 0)
+	if (r < 0) {
+		symbols_done(&run.symbols);
 		return r;
+	}
 	r = arms_open(root, running, where, &run.arms, diag);
 	if (r >= 0) {
 		r = run_inside(&run, label, diag);
@@ -459,6 +546,7 @@ int run_plan(const struct root *root, const struct running *running, struct plan
 	}
 	*ret_signal = read_signal(signal_fd);
 	(void)sigprocmask(SIG_SETMASK, &old, NULL); /* cannot fail with what it gave */
+	symbols_done(&run.symbols);
 	if (r < 0)
 		return r;
 	*ret = result;

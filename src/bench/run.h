@@ -16,6 +16,7 @@ enum run_stage {
 	RUN_WATCHING,	 /* this host's own page faults */
 	RUN_CALIBRATING, /* how long a sample must be */
 	RUN_MEASURING,
+	RUN_PROFILING,
 };
 
 struct run_progress {

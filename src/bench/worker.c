@@ -41,15 +41,19 @@ static pid_t fork_into(int cgroup_fd, bool *ret_joined)
 }
 
 static void run_worker(const struct workload_case *c, const struct workload_env *env,
-		       int cgroup_fd, bool joined, int pipe_fd)
+		       int cgroup_fd, bool joined, int gate_fd, int pipe_fd)
 {
 	struct sample sample = {};
 	sigset_t none;
+	char go;
 	int r = joined ? 0 : join(cgroup_fd);
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail with a valid signal */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL); /* what the tool holds back ends us */
+	/* whoever watches is ready; end of file: he gave up */
+	if (gate_fd >= 0 && read(gate_fd, &go, 1) != 1)
+		_exit(1);
 	if (r >= 0)
 		workload_measure(c, env, &sample);
 	else {
@@ -82,32 +86,55 @@ static int receive(int pipe_fd, int signal_fd, struct sample *ret)
 	return n == sizeof(*ret) ? 0 : -ECHILD;
 }
 
-int worker_sample(const struct workload_case *c, const struct workload_env *env, int cgroup_fd,
-		  int signal_fd, struct sample *ret)
+int worker_sample_watched(const struct workload_case *c, const struct workload_env *env,
+			  int cgroup_fd, int signal_fd, worker_watch_fn *watch, void *data,
+			  struct sample *ret)
 {
-	_cleanup_fd_ int in = -EBADF, out = -EBADF;
-	bool joined;
+	_cleanup_fd_ int in = -EBADF, out = -EBADF, gate = -EBADF, open_gate = -EBADF;
 	int fds[2], r;
+	bool joined;
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	in = fds[0];
 	out = fds[1];
+	if (watch) {
+		if (pipe2(fds, O_CLOEXEC) < 0)
+			return -errno;
+		gate = fds[0];
+		open_gate = fds[1];
+	}
 	pid = fork_into(cgroup_fd, &joined);
 	if (pid < 0)
 		return -errno;
-	if (pid == 0)
-		run_worker(c, env, cgroup_fd, joined, out);
+	if (pid == 0) {
+		closep(&open_gate);
+		run_worker(c, env, cgroup_fd, joined, gate, out);
+	}
 	closep(&out);
 	out = -EBADF;
-	r = receive(in, signal_fd, ret);
-	if (r < 0) {
-		(void)kill(pid, SIGKILL); /* not waited for yet, so still ours */
-		*ret = (struct sample){ .invalid = SAMPLE_FAILED, .error = -r };
+	r = watch ? watch(data, pid) : 0;
+	if (r >= 0 && watch && write(open_gate, "", 1) != 1)
+		r = -errno;
+	if (r >= 0) {
+		r = receive(in, signal_fd, ret);
+		if (r < 0 && r != -EINTR) {
+			*ret = (struct sample){ .invalid = SAMPLE_FAILED, .error = -r };
+			(void)kill(pid, SIGKILL); /* not waited for yet, so still ours */
+			r = 0;
+		}
 	}
+	if (r < 0)
+		(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0)
 		if (errno != EINTR)
 			return -errno;
-	return r == -EINTR ? r : 0;
+	return r;
+}
+
+int worker_sample(const struct workload_case *c, const struct workload_env *env, int cgroup_fd,
+		  int signal_fd, struct sample *ret)
+{
+	return worker_sample_watched(c, env, cgroup_fd, signal_fd, NULL, NULL, ret);
 }

@@ -5,6 +5,8 @@
 
 #include "base/macro.h"
 
+#include <sys/types.h>
+
 struct sample;
 struct workload_case;
 struct workload_env;
@@ -17,3 +19,9 @@ struct workload_env;
  */
 int worker_sample(const struct workload_case *c, const struct workload_env *env, int cgroup_fd,
 		  int signal_fd, struct sample *ret) _must_check_;
+
+/* The same; before the worker does anything, watch(data, its PID) is called: 0 or an error. */
+typedef int worker_watch_fn(void *data, pid_t pid);
+int worker_sample_watched(const struct workload_case *c, const struct workload_env *env,
+			  int cgroup_fd, int signal_fd, worker_watch_fn *watch, void *data,
+			  struct sample *ret) _must_check_;

@@ -249,29 +249,35 @@ static int print_rates(const struct cmd *cmd, const struct result *result,
 {
 	static const struct table_column columns[] = { { "HMEAN", 0 }, {} };
 	_cleanup_table_ struct table *table = NULL;
+	size_t n_arms = MIN(summary->n_arms, (size_t)ARMS_MAX);
 	int r = table_new(cmd->args, columns, &table);
 
-	for (size_t i = 0; i < summary->n_arms && r >= 0; i++)
+	/* the root before any child has kernel objects only, and comes last */
+	while (n_arms > 0 && result->arms[n_arms - 1].before)
+		n_arms--;
+	for (size_t i = 0; i < n_arms && r >= 0; i++)
 		r = table_add_column(table, result->arms[i].name, TABLE_RIGHT);
 	for (size_t c = 0; c < summary->n && r >= 0; c++)
 		for (int wall = 0; wall <= 1 && r >= 0; wall++) {
 			const struct result_case *name = &result->cases[c];
-			char *cells[ARMS_MAX + 2] = {};
+			char *cells[ARMS_MAX + 1] = {};
 
 			if (!streq(name->unit, "page"))
 				continue;
 			r = str_printf(&cells[0], "%s %s-%u", name->workload,
 				       wall ? "faults/sec" : "faults/cpu", name->clients);
-			for (size_t i = 0; i < summary->n_arms && i <= ARMS_MAX && r >= 0;
-			     i++) {
+			for (size_t i = 0; i < n_arms && r >= 0; i++) {
 				const struct summary_arm *arm = &summary->cases[c].arms[i];
+				double rate = wall ? arm->per_second : arm->per_cpu;
 
-				r = str_printf(&cells[i + 1], "%.0f",
-					       (wall ? arm->per_second : arm->per_cpu) *
-						       arm->faults);
+				if (arm->n > 0 && isfinite(rate))
+					r = str_printf(&cells[i + 1], "%.0f",
+						       rate * arm->faults);
+				else
+					r = str_printf(&cells[i + 1], "-");
 			}
 			if (r >= 0)
-				r = table_add_row(table, summary->n_arms + 1,
+				r = table_add_row(table, n_arms + 1,
 						  (const char *const *)cells);
 			for (size_t i = 0; i < ARRAY_SIZE(cells); i++)
 				free(cells[i]);
@@ -384,6 +390,10 @@ int bench_report_run(const struct cmd *cmd, const struct result *result,
 	if (r >= 0) {
 		putchar('\n');
 		r = print_rates(cmd, result, summary);
+	}
+	if (r >= 0 && result->profile) {
+		putchar('\n');
+		r = bench_report_profile(cmd, result->profile);
 	}
 	if (r < 0 || cmd->args->quiet)
 		return r;

@@ -30,6 +30,7 @@ static void show_progress(void *data, const struct run_progress *progress)
 		[RUN_WATCHING] = "watching",
 		[RUN_CALIBRATING] = "calibrating",
 		[RUN_MEASURING] = "measuring",
+		[RUN_PROFILING] = "profiling",
 	};
 
 	progress_show(data, names[progress->stage], progress->done, progress->left_s);
@@ -88,13 +89,21 @@ static int run(const struct cmd *cmd, const struct running *running, struct diag
 		.max_time = args->max_time,
 		.watch = args->watch,
 		.dir = args->dir,
+		.profile = args->profile,
 	};
 	const struct arms_request where = { args->where, args->no_cgroup };
 	_cleanup_plan_ struct plan plan = {};
 	_cleanup_result_ struct result result = {};
 	struct progress progress;
 	const struct run_hooks hooks = { show_progress, &progress };
-	int interrupted, r = plan_make(cmd->root, &request, &plan, diag);
+	int interrupted, r;
+
+	if (args->quick + args->standard + args->thorough > 1) {
+		diag_error(diag, &(struct diag_where){ .hint = "memcg-policy bench --help" },
+			   "--quick, --standard and --thorough exclude each other");
+		return -EINVAL;
+	}
+	r = plan_make(cmd->root, &request, &plan, diag);
 
 	if (r >= 0)
 		r = bench_check_outputs(args, diag);

@@ -76,6 +76,7 @@ struct args {
 	bool standard;
 	bool thorough;
 	bool no_cgroup;
+	bool profile;
 	const char *workload;
 	const char *where;
 	const char *clients;

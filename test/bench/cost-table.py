@@ -27,7 +27,7 @@ import kernels  # noqa: E402
 import vm  # noqa: E402
 
 WHERE = ["--workload=anon,file-read,file-write", "--where=root,depth=1,depth=4"]
-ROUNDS, SHORT_ROUNDS = 16, 8
+ROUNDS, SHORT_ROUNDS = 8, 4
 ARMS = ["root", "child-1", "child-4"]
 WORKLOADS = ["anon", "file-read", "file-write"]
 DIFFERENCES = [("on - off", "root", "off"), ("child - root", "child-1", "root"),

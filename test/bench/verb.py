@@ -68,7 +68,8 @@ def scratch_groups():
 
 
 def nothing_left(name):
-    left = scratch_groups()
+    # not those of somebody else's run
+    left = [g for g in scratch_groups() if not pathlib.Path("/proc", g.rsplit("-", 2)[1]).exists()]
     expect(name, not left, f"left behind: {left}")
 
 
@@ -150,7 +151,8 @@ def other_words(top):
     expect("plot", plot.returncode == 0 and (top / "a.svg").read_text().endswith("</svg>\n"), plot.stderr)
     for words in (("run", "x"), ("nothing",), ("run", "--rounds=0"), ("run", "--seed=0"), ("report",),
                   ("run", "--where=up"), ("run", "--workload=none"), ("compare", top / "a.json"),
-                  ("env", "--watch=soon"), ("run", "--target=1%")):
+                  ("env", "--watch=soon"), ("run", "--target=1%"),
+                  ("run", "--quick", "--thorough")):
         done = bench(*words)
         expect("usage", done.returncode == 2 and "memcg-policy: error: " in done.stderr,
                f"{words}: status {done.returncode} {done.stderr}")
@@ -175,6 +177,35 @@ def later_workloads():
     nothing_left(name)
 
 
+# --- profiles ---
+
+def profiles(top):
+    """Refused where there is no unit; one in a file is shown, and a biased one is not believed."""
+    name = "--profile"
+    if not json.loads((top / "a.json").read_text())["context"]["pmu"] == "yes":
+        started = time.monotonic()
+        done = bench("run", "--profile", "--quick")
+        expect(name, done.returncode == 1 and "no profile can be taken: " in done.stderr and
+               time.monotonic() - started < 5, f"status {done.returncode}: {done.stderr}")
+        nothing_left(name)
+    else:
+        done = bench("run", "--profile", "--watch=0", "--rounds=3", "--workload=anon", "--json=short")
+        validate(name, done.stdout, "bench")
+    result = json.loads((top / "a.json").read_text())
+    one = {"workload": "anon", "arm": "root", "samples": 4000, "lost": 3, "throttled": 0, "user": 0.1,
+           "biased": False, "interrupts": 0.01, "memcontrol": 0.0664, "page_counter": 0.002, "rstat": 0.01,
+           "shared": 0.02, "functions": [{"name": "__mod_memcg_lruvec_state", "group": "memcontrol",
+                                          "share": 0.03}]}
+    biased = {**one, "arm": "child-2", "biased": True, "interrupts": 0.358, "memcontrol": None, "functions": []}
+    result["profile"] = [one, biased]
+    (top / "profile.json").write_text(json.dumps(result))
+    done = bench("report", top / "profile.json")
+    for text in ("6.64 %", "__mod_memcg_lruvec_state 3.00 %", "refused: 35.8 %", "lower bound", "6 samples were lost"):
+        expect(name, text in " ".join(done.stdout.split()), f"{text!r} is not in {done.stdout}")
+    again = bench("report", top / "profile.json", "--json=short")
+    expect(name, json.loads(again.stdout)["profile"] == result["profile"], "report loses the profile")
+
+
 # --- endings ---
 
 def start_long(**options):
@@ -182,7 +213,7 @@ def start_long(**options):
     run = subprocess.Popen([program, "bench", *LONG], env=ENVIRONMENT, stdin=subprocess.DEVNULL, text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     for _ in range(200):
-        if scratch_groups() and children(run.pid):
+        if any(f"-{run.pid}-" in g for g in scratch_groups()) and children(run.pid):
             return run
         time.sleep(0.05)
     run.kill()
@@ -252,7 +283,7 @@ def killed_run():
     run.kill()
     end(run)
     for _ in range(50):  # the worker dies with it
-        users = [p for g in scratch_groups() for p in pathlib.Path(g).rglob("cgroup.procs") if p.read_text()]
+        users = [p for g in scratch_groups() if f"-{run.pid}-" in g for p in pathlib.Path(g).rglob("cgroup.procs") if p.read_text()]
         if not users:
             break
         time.sleep(0.1)
@@ -414,6 +445,7 @@ def main():
         whole_run(top)
         other_words(top)
         later_workloads()
+        profiles(top)
         no_space(top)
         comparisons(top)
         unprivileged(top)
