@@ -226,15 +226,18 @@ static int judge(struct comparison *comparison)
 	r = stats_holm(p, comparison->n);
 	if (r < 0)
 		return r;
+	comparison->boots_needed = boots_needed(comparison->n);
 	for (size_t i = 0; i < comparison->n; i++) {
 		struct compare_row *row = &comparison->rows[i];
+		size_t boots = MIN(row->n[0], row->n[1]);
 
 		row->p = p[i];
 		row->verdict = stats_judge(&row->d, row->p, NULL, &row->bound);
-		if (MIN(row->n[0], row->n[1]) < STATS_LEAST_BOOTS)
+		/* no difference could have been significant: more boots help, quiet does not */
+		if (boots < STATS_LEAST_BOOTS ||
+		    (row->verdict == STATS_NOISY && boots < comparison->boots_needed))
 			row->verdict = STATS_TOO_FEW;
 	}
-	comparison->boots_needed = boots_needed(comparison->n);
 	return 0;
 }
 

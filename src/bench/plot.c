@@ -15,7 +15,7 @@ enum {
 	LABELS = 150, /* names of the arms */
 	LEFT = MARGIN + LABELS,
 	LEFT_WIDTH = 390,		 /* samples */
-	RIGHT = LEFT + LEFT_WIDTH + 200, /* differences, their names before them */
+	RIGHT = LEFT + LEFT_WIDTH + 230, /* differences, their names before them */
 	RIGHT_WIDTH = WIDTH - MARGIN - RIGHT - 10,
 	ROW = 30,
 	SAMPLES = 12, /* of a row: the upper part has the samples */
@@ -173,16 +173,22 @@ static void print_interval(FILE *f, const struct axis *axis, double value, doubl
 		place(axis, value), y, colour);
 }
 
-static int print_arm_label(FILE *f, const struct result *result, size_t arm, bool many,
-			   double y)
+static const char *kind_of(const struct result *result)
 {
 	const char *kind = result->text[CONTEXT_LABEL] ? result->text[CONTEXT_LABEL]
 						       : result->text[CONTEXT_MEMCG];
+
+	return kind ? kind : "?";
+}
+
+static int print_arm_label(FILE *f, const struct result *result, size_t arm, bool many,
+			   double y)
+{
 	_cleanup_free_ char *text = NULL;
 	int r;
 
 	if (many)
-		r = str_printf(&text, "%.12s: %s", kind ? kind : "?", result->arms[arm].name);
+		r = str_printf(&text, "%.12s: %s", kind_of(result), result->arms[arm].name);
 	else
 		r = str_printf(&text, "%s", result->arms[arm].name);
 	if (r < 0)
@@ -196,6 +202,7 @@ static int print_arm_label(FILE *f, const struct result *result, size_t arm, boo
 /* One interval on the right: where it came from does not matter any more. */
 struct difference {
 	char *name;
+	size_t row; /* beside which samples it is drawn */
 	struct stats_difference d;
 	enum stats_verdict verdict;
 	double resolution; /* a ratio; NAN: no control */
@@ -214,7 +221,7 @@ static void differences_done(struct differences *differences)
 }
 
 /* Takes name over. */
-static int add_difference(struct differences *differences, char *name,
+static int add_difference(struct differences *differences, char *name, size_t row,
 			  const struct stats_difference *d, enum stats_verdict verdict,
 			  double resolution)
 {
@@ -226,7 +233,7 @@ static int add_difference(struct differences *differences, char *name,
 		return -ENOMEM;
 	}
 	differences->items = items;
-	items[differences->n++] = (struct difference){ name, *d, verdict, resolution };
+	items[differences->n++] = (struct difference){ name, row, *d, verdict, resolution };
 	return 0;
 }
 
@@ -237,12 +244,15 @@ static int find_in_file(const struct plot_file *file, size_t c, struct differenc
 
 	for (size_t i = 0; i < one->n_differences && r >= 0; i++) {
 		const struct summary_difference *d = &one->differences[i];
+		size_t row = 0;
 		char *name;
 
+		for (size_t arm = 0; arm < d->arm; arm++)
+			row += one->arms[arm].n > 0;
 		r = str_printf(&name, "%s - %s", file->result->arms[d->arm].name,
 			       file->result->arms[0].name);
 		if (r >= 0)
-			r = add_difference(ret, name, &d->cpu, d->verdict,
+			r = add_difference(ret, name, row, &d->cpu, d->verdict,
 					   one->control.cpu.n > 0
 						   ? stats_resolution(&one->control.cpu)
 						   : NAN);
@@ -263,7 +273,7 @@ static int find_in_comparison(const struct comparison *comparison, const char *t
 			continue;
 		r = str_printf(&name, "%s - %.12s", row->arm, comparison->sides[0].name);
 		if (r >= 0)
-			r = add_difference(ret, name, &row->d, row->verdict, NAN);
+			r = add_difference(ret, name, ret->n, &row->d, row->verdict, NAN);
 	}
 	return r;
 }
@@ -301,14 +311,15 @@ static void print_differences(FILE *f, const struct differences *differences, do
 		fprintf(f,
 			"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" "
 			"fill=\"#eee\"/>\n",
-			from, top + ROW * (double)i + 2, to - from, ROW - 4);
+			from, top + ROW * (double)differences->items[i].row + 2, to - from,
+			ROW - 4);
 	}
 	print_axis(f, &axis, top, bottom, "% costs more");
 	fprintf(f, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#333\"/>\n", place(&axis, 0), top,
 		bottom);
 	for (size_t i = 0; i < differences->n; i++) {
 		const struct difference *d = &differences->items[i];
-		double y = top + ROW * ((double)i + 0.5);
+		double y = top + ROW * ((double)d->row + 0.5);
 		bool sure = d->verdict == STATS_COST || d->verdict == STATS_SAVING;
 		char text[32];
 
@@ -326,6 +337,25 @@ static void print_differences(FILE *f, const struct differences *differences, do
 
 /* --- panels --- */
 
+/* Of several boots the controls would only be in the way. */
+static bool is_drawn(const struct plot_file *file, size_t c, size_t arm, bool many)
+{
+	return file->summary->cases[c].arms[arm].n > 0 &&
+	       !(many && file->result->arms[arm].control);
+}
+
+/* Arms of one boot have a colour each, boots one for each kind. */
+static const char *get_colour(const struct plot_file *files, size_t n, size_t file, size_t arm)
+{
+	size_t first = 0;
+
+	if (n == 1)
+		return colours[arm % ARRAY_SIZE(colours)];
+	while (!streq(kind_of(files[first].result), kind_of(files[file].result)))
+		first++;
+	return colours[first % ARRAY_SIZE(colours)];
+}
+
 /* How many arms of all files have that workload. */
 static size_t count_rows(const struct plot_file *files, size_t n, const char *title)
 {
@@ -339,26 +369,26 @@ static size_t count_rows(const struct plot_file *files, size_t n, const char *ti
 			    !streq(own, title))
 				continue;
 			for (size_t a = 0; a < files[i].summary->n_arms; a++)
-				rows += files[i].summary->cases[c].arms[a].n > 0;
+				rows += is_drawn(&files[i], c, a, n > 1);
 		}
 	return rows;
 }
 
-static int print_file_rows(FILE *f, const struct plot_file *file, size_t c, bool many,
-			   const struct axis *axis, size_t colour, double *y)
+static int print_file_rows(FILE *f, const struct plot_file *files, size_t n, size_t i, size_t c,
+			   const struct axis *axis, double *y)
 {
+	const struct plot_file *file = &files[i];
 	int r = 0;
 
 	for (size_t a = 0; a < file->summary->n_arms && r >= 0; a++) {
 		const struct summary_arm *arm = &file->summary->cases[c].arms[a];
-		const char *own = colours[(colour + a) % ARRAY_SIZE(colours)];
 
-		if (arm->n == 0)
+		if (!is_drawn(file, c, a, n > 1))
 			continue;
-		print_samples(f, axis, file->result, c, a, own, *y + 3);
+		print_samples(f, axis, file->result, c, a, get_colour(files, n, i, a), *y + 3);
 		print_interval(f, axis, arm->cost.value, arm->cost.lo, arm->cost.hi,
 			       *y + SAMPLES + 12, "#222");
-		r = print_arm_label(f, file->result, a, many, *y + ROW / 2.0);
+		r = print_arm_label(f, file->result, a, n > 1, *y + ROW / 2.0);
 		*y += ROW;
 	}
 	return r;
@@ -402,7 +432,7 @@ static int print_panel(FILE *f, const struct plot_file *files, size_t n,
 
 			r = result_case_title(&files[i].result->cases[c], &own);
 			if (r >= 0 && streq(own, title))
-				r = print_file_rows(f, &files[i], c, n > 1, &axis, i, &row);
+				r = print_file_rows(f, files, n, i, c, &axis, &row);
 		}
 	if (differences.n > 0)
 		print_differences(f, &differences, top, bottom);
@@ -425,7 +455,24 @@ static double page_height(const struct plot_file *files, size_t n, const struct 
 	return height;
 }
 
-static void print_head(FILE *f, const struct plot_file *files, size_t n, double height)
+/* The question that is answered: a child against the root is not on against off. */
+static const char *get_title(const struct plot_file *files, size_t n,
+			     const struct comparison *comparison)
+{
+	const struct result *first = files[0].result;
+
+	if (comparison && comparison->on_off)
+		return "What memcg costs: boots with it on against boots with it off";
+	if (n > 1)
+		return "Boots side by side";
+	if (first->arms[0].kind == ARM_ROOT && first->n_arms > 2)
+		return "What charging in a child cgroup costs, against the root cgroup of one "
+		       "boot";
+	return "One place in one boot: nothing is compared";
+}
+
+static void print_head(FILE *f, const struct plot_file *files, size_t n,
+		       const struct comparison *comparison, double height)
 {
 	const struct result *first = files[0].result;
 	_cleanup_free_ char *text = NULL;
@@ -438,8 +485,7 @@ static void print_head(FILE *f, const struct plot_file *files, size_t n, double 
 		".d{fill:none;stroke-width:1.5;opacity:.6}</style>\n"
 		"<rect width=\"%d\" height=\"%.0f\" fill=\"#fff\"/>\n",
 		WIDTH, height, WIDTH, height, WIDTH, height);
-	print_text(f, MARGIN, 26, "class=\"h\"",
-		   n > 1 ? "What memcg costs: boots side by side" : "What memcg costs here");
+	print_text(f, MARGIN, 26, "class=\"h\"", get_title(files, n, comparison));
 	if (str_printf(&text, "Linux %s, %s, %.0f CPUs; memcg-policy %s",
 		       first->text[CONTEXT_KERNEL] ? first->text[CONTEXT_KERNEL] : "?",
 		       first->text[CONTEXT_CPU] ? first->text[CONTEXT_CPU] : "unknown CPU",
@@ -474,7 +520,7 @@ int plot_print(const struct plot_file *files, size_t n, const struct comparison 
 		r = strv_error(&units);
 	if (r < 0)
 		return r;
-	print_head(f, files, n, page_height(files, n, &titles, comparison));
+	print_head(f, files, n, comparison, page_height(files, n, &titles, comparison));
 	for (size_t i = 0; i < titles.n && r >= 0; i++)
 		r = print_panel(f, files, n, comparison, titles.items[i], units.items[i], &y);
 	fputs("</svg>\n", f);

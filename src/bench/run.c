@@ -272,6 +272,21 @@ static int is_narrow(const struct run *run, uint32_t rounds, bool *ret)
 	return r;
 }
 
+/* The time was over first. */
+static int warn_wide(struct run *run)
+{
+	_cleanup_summary_ struct summary summary = {};
+	int r = summary_make(run->result, &summary);
+
+	if (r >= 0 && !(summary_widest(&summary) <= run->plan->target))
+		strv_addf(
+			&run->result->warnings,
+			"the target of %.2g %% was not reached in time: the widest interval is "
+			"%.2g %% to either side",
+			100 * run->plan->target, 100 * summary_widest(&summary));
+	return r < 0 ? r : strv_error(&run->result->warnings);
+}
+
 static int measure(struct run *run)
 {
 	uint32_t rounds = count_rounds(run), round = 0;
@@ -294,6 +309,8 @@ static int measure(struct run *run)
 			r = is_narrow(run, round, &narrow);
 	}
 	run->result->numbers[CONTEXT_ROUNDS] = round;
+	if (r >= 0 && run->plan->preset == PLAN_THOROUGH && !run->plan->fixed_rounds && !narrow)
+		r = warn_wide(run);
 	return r;
 }
 

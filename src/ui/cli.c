@@ -64,7 +64,7 @@ const struct cli_option cli_options[] = {
 	{ "no-cgroup", 0, NULL, OPTION_FLAG, FIELD(no_cgroup), BENCH, NULL, 0,
 	  "bench: measure here only, make no cgroup" },
 	{ "profile", 0, NULL, OPTION_FLAG, FIELD(profile), BENCH, NULL, 0,
-	  "bench: also the share of memcg's functions, by sampling" },
+	  "bench: sample memcg's functions too" },
 	{ "csv", 0, "FILE", OPTION_STRING, FIELD(csv), BENCH, NULL, 0,
 	  "bench: write every sample as CSV" },
 	{ "output", 'o', "FILE", OPTION_STRING, FIELD(output), BENCH, NULL, 0,

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 source = pathlib.Path(os.environ.get("MEMCG_POLICY_SOURCE", ".")).resolve()
 program = str(pathlib.Path(os.environ["MEMCG_POLICY"]).resolve())
@@ -148,7 +149,12 @@ def other_words(top):
     done = bench("env", "--watch=1s")
     expect("env", time.monotonic() - started >= 1 and "counted for 1.0 s" in done.stdout, "--watch did not")
     plot = bench("plot", top / "a.json", "-o", top / "a.svg")
-    expect("plot", plot.returncode == 0 and (top / "a.svg").read_text().endswith("</svg>\n"), plot.stderr)
+    expect("plot", plot.returncode == 0, plot.stderr)
+    svg = xml.etree.ElementTree.parse(top / "a.svg").getroot()
+    width, height = float(svg.get("width")), float(svg.get("height"))
+    texts = [t for t in svg.iter() if t.tag.endswith("}text")]
+    expect("plot", len(texts) > 10 and all(0 <= float(t.get("x")) <= width and 0 <= float(t.get("y")) <= height
+                                           for t in texts), "text outside of the picture")
     for words in (("run", "x"), ("nothing",), ("run", "--rounds=0"), ("run", "--seed=0"), ("report",),
                   ("run", "--where=up"), ("run", "--workload=none"), ("compare", top / "a.json"),
                   ("env", "--watch=soon"), ("run", "--target=1%"),
@@ -408,7 +414,8 @@ def comparisons(top):
     on = [boot(f"on{i}", "on", 1.2 + i / 1000) for i in range(5)]
     off = [boot(f"off{i}", "off", 1 + i / 1000) for i in range(5)]
     cases = [
-        ("four boots of either kind", 0, [*on[:5], *off[:5]]),
+        ("five boots of either kind", 0, [*on, *off]),
+        ("four boots, two rows", 8 if len(base["arms"]) > 2 else 0, [*on[:4], *off[:4]]),
         ("three boots", 8, [*on[:3], *off[:3]]),
         ("one boot", 8, [on[0], off[0]]),
         ("one boot, measured five times", 8, [*on, *[off[0]] * 5]),
@@ -424,6 +431,9 @@ def comparisons(top):
         done = bench("compare", *paths)
         expect(f"compare: {name}", done.returncode == status,
                f"status {done.returncode}, not {status}: {done.stdout}{done.stderr}")
+        if status == 8:
+            expect(f"compare: {name}", "too few boots" in done.stdout and "too noisy" not in done.stdout,
+                   done.stdout)
         if status == 9:
             expect(f"compare: {name}", "error: " in done.stderr, "no reason")
     forced = bench("compare", "--force", on[0], top / "kernel.json")
