@@ -166,7 +166,7 @@ static int armbian_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_armbian = {
 	.name = "armbian",
 	.title = "Armbian's boot script",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_FIXTURES,
 	.probe = armbian_probe,
 	.read = armbian_read,
 	.plan = armbian_plan,

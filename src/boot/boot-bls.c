@@ -525,7 +525,7 @@ static int bls_take_back_path(const struct boot *boot, const char *path,
 const struct boot_backend boot_bls = {
 	.name = "bls",
 	.title = "GRUB with boot loader entries (BLS)",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_TOOLS,
 	.probe = bls_probe,
 	.read = bls_read,
 	.plan = bls_plan,

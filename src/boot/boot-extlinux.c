@@ -83,7 +83,7 @@ static int alpine_take_back(const struct boot *boot _unused_, const char *path _
 const struct boot_backend boot_update_extlinux = {
 	.name = "update-extlinux",
 	.title = "extlinux by update-extlinux",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_FIXTURES,
 	.probe = alpine_probe,
 	.read = alpine_read,
 	.plan = alpine_plan,
@@ -158,7 +158,7 @@ static int hand_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_extlinux = {
 	.name = "extlinux",
 	.title = "extlinux.conf",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_FIXTURES,
 	.probe = hand_probe,
 	.read = hand_read,
 	.plan = hand_plan,

@@ -137,7 +137,7 @@ static int flash_take_back(const struct boot *boot _unused_, const char *path _u
 const struct boot_backend boot_flash_kernel = {
 	.name = "flash-kernel",
 	.title = "flash-kernel",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_TOOLS,
 	.probe = flash_probe,
 	.read = flash_read,
 	.plan = flash_plan,

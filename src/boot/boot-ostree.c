@@ -483,7 +483,7 @@ static int ostree_take_back(const struct boot *boot _unused_, const char *path _
 const struct boot_backend boot_ostree = {
 	.name = "ostree",
 	.title = "ostree deployments",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_TOOLS,
 	.remounts = true,
 	.probe = ostree_probe,
 	.read = ostree_read,

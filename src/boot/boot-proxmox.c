@@ -129,7 +129,7 @@ static int proxmox_take_back(const struct boot *boot, const char *path,
 const struct boot_backend boot_proxmox = {
 	.name = "proxmox",
 	.title = "proxmox-boot-tool",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_FIXTURES,
 	.probe = proxmox_probe,
 	.read = proxmox_read,
 	.plan = proxmox_plan,

@@ -99,7 +99,7 @@ static int raspi_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_raspi_firmware = {
 	.name = "raspi-firmware",
 	.title = "Debian's raspi-firmware",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_FIXTURES,
 	.probe = raspi_probe,
 	.read = raspi_read,
 	.plan = raspi_plan,

@@ -474,7 +474,7 @@ static int take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_rpi = {
 	.name = "rpi",
 	.title = "Raspberry Pi firmware (cmdline.txt)",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_FIXTURES,
 	.probe = probe,
 	.read = read_state,
 	.plan = plan,

@@ -146,7 +146,7 @@ static int sdbootutil_take_back(const struct boot *boot _unused_, const char *pa
 const struct boot_backend boot_sdbootutil = {
 	.name = "sdbootutil",
 	.title = "openSUSE's sdbootutil",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_FIXTURES,
 	.probe = sdbootutil_probe,
 	.read = sdbootutil_read,
 	.plan = sdbootutil_plan,
@@ -239,7 +239,7 @@ static int transactional_take_back(const struct boot *boot _unused_, const char 
 const struct boot_backend boot_transactional = {
 	.name = "transactional",
 	.title = "GRUB of a transactional system",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_FIXTURES,
 	.remounts = true,
 	.probe = transactional_probe,
 	.read = transactional_read,

@@ -122,7 +122,7 @@ static int systemd_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_systemd = {
 	.name = "systemd-boot",
 	.title = "systemd-boot",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_TOOLS,
 	.probe = systemd_probe,
 	.read = systemd_read,
 	.plan = systemd_plan,

@@ -211,7 +211,7 @@ static int menu_refresh(const struct boot *boot, const struct boot_words *words 
 const struct boot_backend boot_u_boot_menu = {
 	.name = "u-boot-menu",
 	.title = "extlinux.conf by u-boot-menu",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_TOOLS,
 	.probe = menu_probe,
 	.read = menu_read,
 	.plan = menu_plan,

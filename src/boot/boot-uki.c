@@ -64,7 +64,7 @@ static int take_back_ukis(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_uki = {
 	.name = "uki",
 	.title = "unified kernel images",
-	.fixtures_only = true,
+	.tried = BOOT_TRIED_TOOLS,
 	.probe = probe_ukis,
 	.read = read_ukis,
 	.plan = plan_ukis,

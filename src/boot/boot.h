@@ -78,12 +78,18 @@ struct boot_words {
 	unsigned flags; /* enum cmdline_edit_flags */
 };
 
+/* How far our tests got with a loader, as docs/BOOT-LOADERS.md has it; said after a write. */
+enum boot_tried {
+	BOOT_TRIED_REAL,     /* machines were booted by it */
+	BOOT_TRIED_TOOLS,    /* its own tools ran, or read what was written */
+	BOOT_TRIED_FIXTURES, /* only files as it is documented to have them */
+};
+
 struct boot_backend {
-	const char *name;   /* Backend=, JSON */
-	const char *title;  /* for people, without an article */
-	bool fixtures_only; /* no machine with it was booted for our tests: said after a write
-			     */
-	bool remounts;	    /* its tool writes where it has to, also below what is read-only */
+	const char *name;  /* Backend=, JSON */
+	const char *title; /* for people, without an article */
+	enum boot_tried tried;
+	bool remounts; /* its tool writes where it has to, also below what is read-only */
 
 	/* Whether this loader is in charge: 1, 0, or a negative errno (said in diag). */
 	int (*probe)(const struct root *root, struct diag *diag);

@@ -391,6 +391,26 @@ static int plan_rebuild(const struct boot *boot, const struct boot_state *state,
 
 /* --- both --- */
 
+/* Images that are built later: they get no add-on that lies beside another, and may not ask for
+ * the opposite. One for all does for them too. */
+static int plan_later(const struct boot *boot, const struct boot_state *state,
+		      const struct boot_words *words, struct changeset *cs, struct diag *diag)
+{
+	bool beside = false;
+	_cleanup_strv_ struct strv paths = {};
+	int r = existing_paths(boot->root, &paths);
+
+	for (size_t i = 0; i < paths.n; i++)
+		beside |= strstr(paths.items[i], ".extra.d/") != NULL;
+	for (size_t i = 0; i < cs->n; i++)
+		beside |= cs->edits[i].unmade && strstr(cs->edits[i].path, ".extra.d/");
+	if (r < 0 || !root_exists(boot->root, KERNEL_CMDLINE) ||
+	    (words->want == BOOT_WANT_OFF && !beside))
+		return r;
+	r = kernel_cmdline_plan(boot, state, words, 0, cs, diag);
+	return r < 0 ? r : 0;
+}
+
 /* How many entries would differ with this behind their lines. */
 static int count_differing(const struct boot *boot, struct boot_state *bare, const char *word,
 			   enum boot_want want, size_t *ret)
@@ -429,12 +449,16 @@ int uki_plan(const struct boot *boot, const struct boot_state *state,
 		r = count_differing(boot, &bare, "", words->want, &differing);
 	if (r < 0)
 		return r;
-	if (differing == 0)
-		return plan_removal(boot, NULL, cs, diag);
+	if (differing == 0) {
+		r = plan_removal(boot, NULL, cs, diag);
+		return r < 0 ? r : plan_later(boot, state, words, cs, diag);
+	}
 	r = count_differing(boot, &bare, word, words->want, &differing);
 	if (r >= 0 && differing == 0)
 		r = plan_addon(boot, &bare, word, cs, &why, diag);
-	if (r != 0)
-		return r < 0 ? r : 0;
+	if (r > 0)
+		return plan_later(boot, state, words, cs, diag);
+	if (r < 0)
+		return r;
 	return plan_rebuild(boot, state, words, why, cs, diag);
 }

@@ -179,6 +179,12 @@ static size_t count_entries(const struct write *w, bool ours)
 
 static void print_outcome(const struct write *w, const struct changeset *cs, int result)
 {
+	static const char *const tried[] = {
+		[BOOT_TRIED_REAL] = NULL,
+		[BOOT_TRIED_TOOLS] =
+			"tested with its own tools, and no machine was booted by it",
+		[BOOT_TRIED_FIXTURES] = "tested on fixtures only",
+	};
 	size_t foreign = count_entries(w, false);
 
 	if (w->cmd->args->quiet)
@@ -204,10 +210,9 @@ static void print_outcome(const struct write *w, const struct changeset *cs, int
 			printf("%zu other %s not ours and left alone (memcg-policy entries)\n",
 			       foreign, foreign == 1 ? "entry is" : "entries are");
 	}
-	if (cs->backend && w->host.boot.backend && w->host.boot.backend->fixtures_only)
-		printf("%s: tested on fixtures only, so look after the reboot: memcg-policy "
-		       "check\n",
-		       w->host.boot.backend->title);
+	if (cs->backend && w->host.boot.backend && tried[w->host.boot.backend->tried])
+		printf("%s: %s, so look after the reboot: memcg-policy check\n",
+		       w->host.boot.backend->title, tried[w->host.boot.backend->tried]);
 	if (reboot_required(w, cs))
 		puts("reboot to finish");
 	if (!streq(w->verb, "undo"))

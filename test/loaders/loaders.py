@@ -397,6 +397,36 @@ def long_lines():
     return len(LONG)
 
 
+DOCS = pathlib.Path(os.environ.get("MEMCG_POLICY_SOURCE", "."), "docs/BOOT-LOADERS.md")
+
+
+def documented():
+    """The column "tried" of the documents, against what set says of every backend."""
+    tried = {}
+    for line in DOCS.read_text().splitlines():
+        cells = [c.strip() for c in line.strip("|").split("|")]
+        if len(cells) == 6 and cells[0] not in ("backend", "---"):
+            tried[cells[0]] = cells[5].split(":")[0]
+    said = {"real": None, "tools": "tested with its own tools, and no machine was booted by it",
+            "fixtures": "tested on fixtures only"}
+    seen = set()
+    for name, (backend, files, *rest) in ROOTS.items():
+        if rest or backend in seen:
+            continue
+        seen.add(backend)
+
+        def body(root, before):
+            check(backend in tried, f"{backend} is not in the documents")
+            text = run_ok(root, "set", "off").stdout
+            for how, phrase in said.items():
+                if phrase:
+                    check((phrase in text) == (tried[backend] == how),
+                          f"{backend}: the documents say {tried[backend]}, and set: {text}")
+        with_root(files, body)
+    print(f"ok documented, {len(seen)} backends")
+    return 1
+
+
 def recognised():
     """What is only recognised: its entries, and the advice."""
     for name, (backend, files, wanted, advice) in RECOGNISED.items():
@@ -437,6 +467,7 @@ def main():
     if not sys.argv[1:]:
         try:
             passed += device_trees()
+            passed += documented()
             passed += recognised()
             passed += long_lines()
             for name, note in cmdline_cases():
