@@ -11,8 +11,8 @@ enum { MAX_DEPTH = 32 };
 struct scan {
 	const char *p;
 	const char *end;
-	struct json_span found;
-	bool hit;
+	struct json_span *found; /* one for each of n pointers */
+	size_t n;
 };
 
 static void skip_blanks(struct scan *s)
@@ -87,7 +87,7 @@ static bool scan_word(struct scan *s, const char *word)
 	return true;
 }
 
-static bool scan_value(struct scan *s, const char *pointer, unsigned depth);
+static bool scan_value(struct scan *s, const char *const *pointers, unsigned depth);
 
 /* The rest of pointer when its first token is key, else NULL. */
 static const char *enter(const char *pointer, const struct json_span *key)
@@ -95,7 +95,7 @@ static const char *enter(const char *pointer, const struct json_span *key)
 	size_t n;
 
 	/* strchr() finds the NUL at the end, too */
-	if (!pointer || *pointer != '/')
+	if (!pointer || *pointer != '/' || (key->size > 0 && pointer[1] != *key->text))
 		return NULL;
 	n = key->size;
 	if (strnlen(pointer + 1, n) != n || memcmp(pointer + 1, key->text, n) != 0 ||
@@ -104,7 +104,7 @@ static const char *enter(const char *pointer, const struct json_span *key)
 	return pointer + 1 + n;
 }
 
-static bool scan_object(struct scan *s, const char *pointer, unsigned depth)
+static bool scan_object(struct scan *s, const char *const *pointers, unsigned depth)
 {
 	s->p++;
 	skip_blanks(s);
@@ -113,8 +113,9 @@ static bool scan_object(struct scan *s, const char *pointer, unsigned depth)
 		return true;
 	}
 	for (;;) {
+		const char *rest[JSON_FIND_MAX];
 		struct json_span key;
-		const char *rest;
+		bool any = false;
 
 		skip_blanks(s);
 		if (s->p == s->end || *s->p != '"' || !scan_string(s, true, &key))
@@ -122,11 +123,14 @@ static bool scan_object(struct scan *s, const char *pointer, unsigned depth)
 		skip_blanks(s);
 		if (s->p == s->end || *s->p++ != ':')
 			return false;
-		rest = enter(pointer, &key);
-		/* of members with one name the last counts, as for json-c */
-		if (rest)
-			s->hit = false;
-		if (!scan_value(s, rest, depth + 1))
+		for (size_t i = 0; pointers && i < s->n; i++) {
+			rest[i] = enter(pointers[i], &key);
+			any = any || rest[i];
+			/* of members with one name the last counts, as for json-c */
+			if (rest[i])
+				s->found[i].text = NULL;
+		}
+		if (!scan_value(s, any ? rest : NULL, depth + 1))
 			return false;
 		skip_blanks(s);
 		if (s->p == s->end)
@@ -159,29 +163,29 @@ static bool scan_array(struct scan *s, unsigned depth)
 	}
 }
 
-/* pointer: what is left of it, "" for the value that is looked for, NULL off its way. */
-static bool scan_value(struct scan *s, const char *pointer, unsigned depth)
+/* pointers: what is left of them, "" for the value that is looked for, NULL off its way; all
+ * NULL when none leads here. */
+static bool scan_value(struct scan *s, const char *const *pointers, unsigned depth)
 {
-	bool wanted = pointer && *pointer == '\0';
-	struct json_span string;
+	struct json_span value = {};
 	const char *start;
-	bool ok;
+	bool wanted = false, ok;
 
+	for (size_t i = 0; pointers && i < s->n; i++)
+		wanted = wanted || (pointers[i] && *pointers[i] == '\0');
 	skip_blanks(s);
 	if (s->p == s->end || depth > MAX_DEPTH)
 		return false;
 	start = s->p;
 	switch (*start) {
 	case '{':
-		return !wanted && scan_object(s, pointer, depth);
+		return !wanted && scan_object(s, pointers, depth);
 	case '[':
 		/* an index in the pointer is left to the parser */
-		return !pointer && scan_array(s, depth);
+		return !pointers && scan_array(s, depth);
 	case '"':
-		if (!scan_string(s, wanted, &string))
+		if (!scan_string(s, wanted, &value))
 			return false;
-		if (wanted)
-			s->found = string;
 		break;
 	default:
 		ok = *start == 't'   ? scan_word(s, "true")
@@ -190,23 +194,28 @@ static bool scan_value(struct scan *s, const char *pointer, unsigned depth)
 				     : scan_number(s);
 		if (!ok)
 			return false;
-		if (wanted)
-			s->found = (struct json_span){ start, (size_t)(s->p - start), false };
+		value = (struct json_span){ start, (size_t)(s->p - start), false };
 	}
-	s->hit = s->hit || wanted;
+	for (size_t i = 0; wanted && i < s->n; i++)
+		if (pointers[i] && *pointers[i] == '\0')
+			s->found[i] = value;
 	return true;
 }
 
-int json_find(const char *text, size_t size, const char *pointer, struct json_span *ret)
+int json_find(const char *text, size_t size, const char *const *pointers, size_t n,
+	      struct json_span *ret)
 {
-	struct scan s = { .p = text, .end = text + size };
+	struct scan s = { .p = text, .end = text + size, .found = ret, .n = n };
 
-	if (strchr(pointer, '~') || !scan_value(&s, pointer, 0))
+	if (n > JSON_FIND_MAX)
+		return -EAGAIN;
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = (struct json_span){};
+		if (strchr(pointers[i], '~'))
+			return -EAGAIN;
+	}
+	if (!scan_value(&s, pointers, 0))
 		return -EAGAIN;
 	skip_blanks(&s);
-	if (s.p != s.end)
-		return -EAGAIN;
-	if (s.hit)
-		*ret = s.found;
-	return s.hit;
+	return s.p == s.end ? 0 : -EAGAIN;
 }

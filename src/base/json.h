@@ -47,17 +47,18 @@ int json_parse(const char *text, size_t size, struct json **ret,
 	       size_t *ret_offset) _must_check_;
 
 /*
- * Looks one scalar up without building a tree, for thousands of files: 1 with the value's text
- * as written in the file (a string without its quotes), 0 when the text is well-formed and has
- * no value there, -EAGAIN when json_parse() has to judge: malformed text, an escape sequence or
- * an array on the way, or a value that is no scalar.
+ * Looks scalars up without building a tree, for thousands of files: one span for each of the
+ * pointers with the value's text as written in the file (a string without its quotes), text
+ * NULL where there is no value. 0, or -EAGAIN when json_parse() has to judge: malformed text,
+ * an escape sequence or an array on the way, or a value that is no scalar.
  */
+enum { JSON_FIND_MAX = 8 };
 struct json_span {
 	const char *text; /* in the file's text, not terminated */
 	size_t size;
 	bool is_string;
 };
-int json_find(const char *text, size_t size, const char *pointer,
+int json_find(const char *text, size_t size, const char *const *pointers, size_t n,
 	      struct json_span *ret) _must_check_;
 
 /* Borrowed member, or NULL when there is none or the value is no object. */

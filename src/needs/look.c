@@ -211,37 +211,52 @@ struct json_file {
 	const char *path;
 	const char *text;
 	size_t size;
+	const char *pointers[JSON_FIND_MAX]; /* what rules will ask for */
+	struct json_span spans[JSON_FIND_MAX];
+	size_t n;
+	bool found; /* the spans answer */
 	struct json *top;
 	bool broken;
 };
+
+static void read_json(struct look *p, struct json_file *file, int *ret)
+{
+	size_t offset;
+
+	if (json_find(file->text, file->size, file->pointers, file->n, file->spans) >= 0) {
+		file->found = true;
+		return;
+	}
+	*ret = json_parse(file->text, file->size, &file->top, &offset);
+	file->broken = *ret < 0;
+	if (*ret < 0 && *ret != -ENOMEM) {
+		look_failed(p, file->path, -EIO, "not JSON");
+		*ret = 0;
+	}
+}
 
 /* 1 with the value's text (NULL: no scalar), 0 when it is not there. */
 static int json_value(struct look *p, struct json_file *file, const char *pointer,
 		      char **ret_text, bool *ret_is_string)
 {
-	struct json_span span;
 	struct json *at;
-	size_t offset;
-	int r;
+	int r = 0;
 
-	if (!file->top && !file->broken) {
-		r = json_find(file->text, file->size, pointer, &span);
-		if (r == 0)
+	if (!file->found && !file->top && !file->broken)
+		read_json(p, file, &r);
+	if (r < 0 || file->broken)
+		return r;
+	for (size_t i = 0; file->found && i < file->n; i++) {
+		const struct json_span *span = &file->spans[i];
+
+		if (!streq(file->pointers[i], pointer))
+			continue;
+		if (!span->text)
 			return 0;
-		if (r > 0) {
-			*ret_text = str_dup_n(span.text, span.size);
-			*ret_is_string = span.is_string;
-			return *ret_text ? 1 : -ENOMEM;
-		}
-		r = json_parse(file->text, file->size, &file->top, &offset);
-		if (r == -ENOMEM)
-			return r;
-		file->broken = r < 0;
-		if (r < 0)
-			look_failed(p, file->path, -EIO, "not JSON");
+		*ret_text = str_dup_n(span->text, span->size);
+		*ret_is_string = span->is_string;
+		return *ret_text ? 1 : -ENOMEM;
 	}
-	if (file->broken)
-		return 0;
 	r = json_pointer(file->top, pointer, &at);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
@@ -281,6 +296,13 @@ static int look_json(struct look *p, const struct rule *rule, const char *path, 
 	const struct rule *end = p->detector->rules + p->detector->n_rules;
 	int r = 0;
 
+	for (const struct rule *other = rule; other < end; other++)
+		if (look_same_files(rule, other)) {
+			/* too many: json_find() leaves them to the parser */
+			if (file.n < JSON_FIND_MAX)
+				file.pointers[file.n] = other->key;
+			file.n++;
+		}
 	for (const struct rule *other = rule; r >= 0 && other < end; other++)
 		if (look_same_files(rule, other))
 			r = judge_json(p, other, &file);
@@ -398,6 +420,8 @@ static int variable_value(struct look *p, const struct variable *v, char **ret)
 	if (r >= 0 && json) {
 		file.text = text;
 		file.size = size;
+		file.pointers[0] = v->rule.key;
+		file.n = 1;
 		r = json_value(p, &file, v->rule.key, &value, &is_string);
 		json_free(file.top);
 		if (r < 0)
