@@ -11,7 +11,7 @@ if git rev-parse --git-dir > /dev/null 2>&1; then
 	git ls-files -z --cached --others --exclude-standard
 else # a tarball, or no git here
 	find . \( -path "./build*" -o -name .git -o -name __pycache__ \) -prune -o ! -type d -print0
-fi > "$list"
-tar --null -T "$list" --ignore-failed-read --sort=name --mtime="@$3" \
+fi | sed -z 's|^\./||' | LC_ALL=C sort -z > "$list"
+tar --null -T "$list" --ignore-failed-read --mtime="@$3" \
 	--owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw --pax-option=delete=atime,delete=ctime \
-	--transform="s|^\(\./\)\{0,1\}|$2/|S" -cf - | xz -T1 > "$1"
+	--transform="s|^|$2/|S" -cf - | xz -T1 > "$1"
