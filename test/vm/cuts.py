@@ -51,7 +51,7 @@ case $said in
 *'"result":"unchanged"'*) ;;
 *) fail "a second apply: $said" ;;
 esac
-left=$(find /boot /etc /var/lib/memcg-policy -name '.memcg-policy.*')
+left=$(find /boot /etc -name '.memcg-policy.*')
 [ -z "$left" ] || fail "left: $left"
 test -e /etc/memcg-policy/policy.conf.d/50-set.conf && echo "policy: off" || echo "policy: none"
 sync
