@@ -4,6 +4,7 @@
 #include "base/root.h"
 #include "base/str.h"
 #include "facts/cgroupfs.h"
+#include "facts/configs-module.h"
 #include "facts/container.h"
 #include "facts/kernel.h"
 #include "facts/machine.h"
@@ -248,6 +249,17 @@ static enum answer built_by_delegate(const struct root *root, const char *releas
 	return *text && release && release_is_from(release, 4, 19) ? ANSWER_NO : ANSWER_UNKNOWN;
 }
 
+/* Whether the kernel has its configuration in a module that nobody has loaded. */
+static bool can_show_config(const struct root *root, const char *release)
+{
+	_cleanup_free_ char *dir = NULL;
+	enum configs_module state;
+
+	return root_mode(root) == ROOT_LIVE && release &&
+	       str_printf(&dir, "/lib/modules/%s", release) >= 0 &&
+	       configs_module_find(dir, &state) >= 0 && state == CONFIGS_MODULE_LOADABLE;
+}
+
 /* The v2 root answered, and no tree has memory: off, or not built in? */
 static int judge_absent(const struct root *root, const struct kernel *kernel,
 			struct running *running, const char *source)
@@ -268,8 +280,12 @@ static int judge_absent(const struct root *root, const struct kernel *kernel,
 	}
 	if (built == ANSWER_YES || line_says_off(running))
 		return conclude_off(root, kernel, running, source);
-	return conclude(running, MEMCG_UNKNOWN, source,
-			"memory is not usable: switched off or not built in");
+	return conclude(
+		running, MEMCG_UNKNOWN, source,
+		can_show_config(root, running->release)
+			? "memory is not usable: switched off or not built in; \"modprobe "
+			  "configs\" would let the kernel tell"
+			: "memory is not usable: switched off or not built in");
 }
 
 /* 1 if it decided, 0 if it did not say: then *ret_why may have learnt why. */
