@@ -42,8 +42,17 @@ static int read_ukis(const struct boot *boot, struct boot_state *ret, struct dia
 static int plan_ukis(const struct boot *boot, const struct boot_state *state,
 		     const struct boot_words *words, struct changeset *cs, struct diag *diag)
 {
+	size_t ours = 0;
 	int r = 0;
 
+	for (size_t i = 0; i < state->entries.n; i++)
+		ours += state->entries.items[i].ours;
+	if (words->want != BOOT_WANT_NOTHING && ours == 0) {
+		diag_error(diag, &(struct diag_where){ .hint = "memcg-policy entries" },
+			   "none of the unified kernel images is this system's: another "
+			   "os-release, or a kernel without modules here");
+		return -ENOTSUP;
+	}
 	if (words->want != BOOT_WANT_NOTHING)
 		r = uki_plan(boot, state, words, cs, diag);
 	if (r < 0 || cs->refresh == REFRESH_PRINT)

@@ -204,8 +204,9 @@ static void print_outcome(const struct write *w, const struct changeset *cs, int
 	}
 	if (cs->refresh == REFRESH_RUN && cs->want != BOOT_WANT_NOTHING &&
 	    w->host.state.entries_known) {
-		printf("every boot entry of this system has memcg %s now\n",
-		       boot_want_to_string(cs->want));
+		if (count_entries(w, true) > 0)
+			printf("every boot entry of this system has memcg %s now\n",
+			       boot_want_to_string(cs->want));
 		if (foreign > 0)
 			printf("%zu other %s not ours and left alone (memcg-policy entries)\n",
 			       foreign, foreign == 1 ? "entry is" : "entries are");

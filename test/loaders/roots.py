@@ -249,6 +249,11 @@ ROOTS = {
         "/etc/os-release": "ID=arch\n",
         "/efi/EFI/Linux/arch-linux.efi": uki("root=UUID=x rw quiet\n"),
     }, 5),
+    "uki-of-others": ("uki", {
+        "/etc/os-release": "ID=debian\n",
+        "/etc/kernel/cmdline": "root=UUID=x rw quiet\n",
+        "/efi/EFI/Linux/arch-linux.efi": uki("root=UUID=x rw quiet\n"),
+    }, 5),
     "debian-systemd-boot": ("systemd-boot", {
         "/boot/efi/EFI/systemd/systemd-bootx64.efi": "",
         "/etc/machine-id": MID + "\n",
