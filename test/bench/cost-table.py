@@ -12,6 +12,7 @@ fewer rounds, no file written.
 """
 
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -183,7 +184,9 @@ def document(results, remarks):
 
 
 def build():
-    """The program as distributions build it: sanitizers would be counted too."""
+    """The program as distributions build it: sanitizers would be counted too. A test gives its own."""
+    if os.environ.get("MEMCG_POLICY"):
+        return os.environ["MEMCG_POLICY"]
     top = SOURCE / "build-release"
     if not (top / "build.ninja").exists():
         subprocess.run(["meson", "setup", top, SOURCE, "-Dbuildtype=release"], check=True,
