@@ -15,7 +15,11 @@
 enum {
 	MAX_CPUS = 8192,
 	DEFAULT_CLIENTS = 8,
+	OWN_BYTES = 4 << 20,	  /* this program and one worker of it */
 	PROFILE_BYTES = 16 << 20, /* the kernel's symbols */
+	SAMPLE_BYTES = sizeof(struct result_sample) + 256, /* and in the file */
+	LEAST_SAMPLE_NS = 5000000,
+	MOST_ARMS = 4, /* as a rule */
 };
 
 static const struct {
@@ -316,6 +320,13 @@ static int set_numbers(const struct plan_request *request, struct plan *plan, st
 	return 0;
 }
 
+static uint64_t most_samples(const struct plan *plan)
+{
+	uint64_t samples = (uint64_t)plan->rounds * plan->n_cases * MOST_ARMS;
+
+	return plan->fixed_rounds ? samples : MIN(samples, plan->budget_ns / LEAST_SAMPLE_NS);
+}
+
 int plan_make(const struct root *root, const struct plan_request *request, struct plan *ret,
 	      struct diag *diag)
 {
@@ -337,10 +348,10 @@ int plan_make(const struct root *root, const struct plan_request *request, struc
 		r = choose_workloads(request, &plan, diag);
 	if (r < 0)
 		return r;
-	plan.bytes = 1 << 20; /* stacks and the like */
 	for (size_t i = 0; i < plan.n_cases; i++)
 		plan.bytes = MAX(plan.bytes,
 				 workload_bytes(plan.cases[i].workload, plan.cases[i].bytes));
+	plan.bytes += plan.bytes / 256 + OWN_BYTES + most_samples(&plan) * SAMPLE_BYTES;
 	if (plan.profile)
 		plan.bytes += PROFILE_BYTES;
 	*ret = plan;

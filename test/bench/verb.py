@@ -328,6 +328,24 @@ def limited():
     nothing_left(name)
 
 
+def announced():
+    """At its peak the run has no more than it said it would."""
+    name = "memory announced"
+    if b"__asan_init" in pathlib.Path(program).read_bytes():
+        print(f"SKIP {name}: the address sanitizer needs more")
+        return
+    peak = "memory.peak" if tree[1] else "memory.max_usage_in_bytes"
+    with Group(tree[0], "peak") as group:
+        if not (group.path / peak).exists():
+            print(f"SKIP {name}: no {peak} before Linux 5.19")
+            return
+        done = bench("run", "--watch=0", "--rounds=2", "--no-cgroup", preexec_fn=group.enter)
+        said = int(re.search(r"with up to (\d+) MiB", done.stderr)[1])
+        used = int((group.path / peak).read_text()) / 2 ** 20
+        expect(name, used <= said, f"{used:.1f} MiB used, {said} announced")
+    nothing_left(name)
+
+
 def low_memory(top):
     """What is available is read from a file put over /proc/meminfo, in a mount namespace."""
     name = "low memory"
@@ -464,6 +482,7 @@ def main():
             killed_worker()
             killed_run()
             limited()
+            announced()
             low_memory(top)
             full_group()
             hidden_root()
