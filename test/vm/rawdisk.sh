@@ -74,6 +74,7 @@ furnish() {
 	cp "$1" /run/entered
 	mount -t tmpfs dev $top/dev
 	mkdir -p $top/dev/disk/by-uuid
+	: >$top/dev/mapper # no directory: GRUB's tools shall not ask device mapper
 	for name in null zero full random urandom tty vdz vdy; do
 		[ ! -e "/dev/$name" ] || cp -a "/dev/$name" "$top/dev/"
 	done
