@@ -3,7 +3,7 @@
 """Real boots.
 
   run.py [SUITE...]         bookworm, trixie, sid: package built there, every step of boots.py
-  run.py cuts [SUITE...]    power cuts, see cuts.py
+  run.py cuts [DISK...]     power cuts, see cuts.py
   run.py --short [SUITE]    off and on again, the package built on this system
   --deb=FILE                this package, none is built
 """
