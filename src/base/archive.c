@@ -77,7 +77,7 @@ bool archive_is_compressed(const void *data, size_t size)
 	_(archive_errno)                           \
 	_(archive_write_new)                       \
 	_(archive_write_set_format_pax_restricted) \
-	_(archive_write_open_fd)                   \
+	_(archive_write_open)                      \
 	_(archive_write_header)                    \
 	_(archive_write_data)                      \
 	_(archive_write_close)                     \
@@ -175,7 +175,26 @@ static int uncompress(enum filter filter, const void *data, size_t size, size_t 
 struct tar {
 	struct libarchive lib;
 	struct archive *a;
+	int fd;
+	int error; /* of the first write that failed, a negative errno */
 };
+
+/* It never fails for the library, which would leave its buffer behind (3.6). */
+static la_ssize_t write_all(struct archive *a _unused_, void *userdata, const void *data,
+			    size_t size)
+{
+	struct tar *tar = userdata;
+
+	for (size_t done = 0; done < size && tar->error == 0;) {
+		ssize_t n = write(tar->fd, (const char *)data + done, size - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			tar->error = -errno;
+	}
+	return (la_ssize_t)size;
+}
 
 int tar_new(int fd, struct tar **ret)
 {
@@ -191,8 +210,9 @@ int tar_new(int fd, struct tar **ret)
 	if (!tar->a)
 		return -ENOMEM;
 	if (tar->lib.archive_write_set_format_pax_restricted(tar->a) != ARCHIVE_OK ||
-	    tar->lib.archive_write_open_fd(tar->a, fd) != ARCHIVE_OK)
+	    tar->lib.archive_write_open(tar->a, tar, NULL, write_all, NULL) != ARCHIVE_OK)
 		return -EIO;
+	tar->fd = fd;
 	*ret = TAKE_PTR(tar);
 	return 0;
 }
@@ -232,12 +252,14 @@ int tar_add(struct tar *tar, const char *path, enum tar_type type, const void *d
 	    (type == TAR_FILE && lib->archive_write_data(tar->a, data, size) != (ssize_t)size))
 		r = write_error(tar);
 	lib->archive_entry_free(entry);
-	return r;
+	return r < 0 ? r : tar->error;
 }
 
 int tar_finish(struct tar *tar)
 {
-	return tar->lib.archive_write_close(tar->a) == ARCHIVE_OK ? 0 : write_error(tar);
+	if (tar->lib.archive_write_close(tar->a) != ARCHIVE_OK)
+		return write_error(tar);
+	return tar->error;
 }
 
 struct tar *tar_free(struct tar *tar)

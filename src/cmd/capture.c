@@ -286,8 +286,8 @@ static int scrub_efi(struct scrub *scrub, char *data, size_t size)
 	return r;
 }
 
-int capture_read(struct capture *capture, const struct root *root, struct scrub *scrub,
-		 const struct capture_item *item, char **ret, size_t *ret_size)
+int capture_read(const struct root *root, struct scrub *scrub, const struct capture_item *item,
+		 char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *data = NULL;
 	size_t size = 0;
@@ -301,10 +301,8 @@ int capture_read(struct capture *capture, const struct root *root, struct scrub 
 	r = root_read(root, item->path, MAX_FILE, &data, &size);
 	if (r == -ENOMEM)
 		return r;
-	if (r < 0) {
-		strv_add(&capture->unreadable, item->path);
-		return strv_error(&capture->unreadable);
-	}
+	if (r < 0)
+		return -ENODATA;
 	if (streq(item->path, "/etc/passwd"))
 		blank_passwd(data);
 	if (str_has_suffix(item->path, "/environ"))

@@ -25,7 +25,7 @@ struct capture {
 	struct capture_item *items;	/* by path */
 	size_t n;
 	size_t alloc;
-	struct strv unreadable;
+	struct strv unreadable; /* scrubbed, for the user */
 };
 
 enum root_access;
@@ -34,9 +34,9 @@ void capture_note(void *userdata, enum root_access access, const char *path);
 /* Makes the items of what was noted. 0, -ENOMEM, or -EFBIG when there are absurdly many. */
 int capture_collect(struct capture *capture, const struct root *root) _must_check_;
 
-/* The bytes of a file item as they go into the archive; scrubbed. */
-int capture_read(struct capture *capture, const struct root *root, struct scrub *scrub,
-		 const struct capture_item *item, char **ret, size_t *ret_size) _must_check_;
+/* The bytes of a file item as they go into the archive; scrubbed. -ENODATA: unreadable. */
+int capture_read(const struct root *root, struct scrub *scrub, const struct capture_item *item,
+		 char **ret, size_t *ret_size) _must_check_;
 
 void capture_done(struct capture *capture);
 #define _cleanup_capture_ _cleanup_(capture_done)

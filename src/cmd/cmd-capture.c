@@ -154,11 +154,14 @@ static int write_item(struct output *out, struct capture *capture, const struct 
 			return -ENOMEM;
 		r = scrub_text(&out->scrub, target, strlen(target), true);
 	} else
-		r = item->type == TAR_FILE
-			    ? capture_read(capture, root, &out->scrub, item, &data, &size)
-			    : 0;
-	if (r < 0 || (item->type == TAR_FILE && !data))
-		return r; /* unreadable: told at the end */
+		r = item->type == TAR_FILE ? capture_read(root, &out->scrub, item, &data, &size)
+					   : 0;
+	if (r == -ENODATA) {
+		strv_add(&capture->unreadable, path);
+		return strv_error(&capture->unreadable);
+	}
+	if (r < 0)
+		return r;
 	r = tar_add(out->tar, path + 1, item->type, target ? target : data, size);
 	if (r >= 0)
 		tell(out, item, path, target, size);
@@ -210,9 +213,10 @@ static void print_summary(const struct cmd *cmd, const struct output *out,
 	printf("\n%s: %zu entries; replaced: %zu host names, %zu user names, %zu ids, %zu "
 	       "addresses, %zu words that look like secrets\n"
 	       "Look it through before you pass it on: no program knows every secret.\n"
-	       "To read it: mkdir DIR && tar -xf %s -C DIR && memcg-policy --snapshot=DIR\n",
+	       "To read it: mkdir DIR && tar -xf %s -C DIR && memcg-policy --%s=DIR\n",
 	       cmd->args->words[0], capture->n, n[SCRUB_HOST], n[SCRUB_USER], n[SCRUB_ID],
-	       n[SCRUB_ADDRESS], n[SCRUB_SECRET], cmd->args->words[0]);
+	       n[SCRUB_ADDRESS], n[SCRUB_SECRET], cmd->args->words[0],
+	       root_mode(cmd->root) == ROOT_OFFLINE ? "root" : "snapshot");
 }
 
 static int capture_to(const struct cmd *cmd, int fd, struct capture *capture)

@@ -148,9 +148,14 @@ def planted(work):
     (work / "link").symlink_to(work / "elsewhere")
     if run("capture", str(work / "link"), check=False).returncode != 1 or (work / "elsewhere").exists():
         failed.append("followed a link")
-    full = run("capture", "/dev/full", check=False)
-    if full.returncode != 1:
+    device = run("capture", "/dev/full", check=False)
+    if device.returncode != 1:
         failed.append("wrote over a device")
+    # no room: said, and nothing left behind
+    full = subprocess.run(["sh", "-c", 'ulimit -f 64; trap "" XFSZ; exec "$@"', "sh", program, "capture",
+                           str(work / "full.tar"), f"--snapshot={root}"], capture_output=True, text=True, check=False)
+    if full.returncode != 1 or "not written" not in full.stderr or (work / "full.tar").exists():
+        failed.append(f"no room: {full.returncode} {full.stderr}")
     return failed
 
 
