@@ -22,6 +22,9 @@ int table_new(const struct args *args, const struct table_column *columns, struc
 	if (!table->scols)
 		return -ENOMEM;
 	r = scols_table_enable_noheadings(table->scols, args->no_legend);
+	/* cells come escaped; smartcols would escape the backslashes of "dev-\\x2d.mount" again */
+	if (r >= 0)
+		r = scols_table_enable_noencoding(table->scols, 1);
 	for (; r >= 0 && columns->name; columns++)
 		r = table_add_column(table, columns->name, columns->flags);
 	if (r < 0)
