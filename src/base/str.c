@@ -207,6 +207,22 @@ void strv_sort(struct strv *v)
 		qsort(v->items, v->n, sizeof(*v->items), compare_items);
 }
 
+void strv_sort_unique(struct strv *v)
+{
+	size_t n = 0;
+
+	strv_sort(v);
+	for (size_t i = 0; i < v->n; i++) {
+		if (n > 0 && streq(v->items[i], v->items[n - 1]))
+			free(v->items[i]);
+		else
+			v->items[n++] = v->items[i];
+	}
+	if (n < v->n)
+		v->items[n] = NULL;
+	v->n = n;
+}
+
 bool strv_contains_sorted(const struct strv *v, const char *s)
 {
 	return v->n > 0 && bsearch(&s, v->items, v->n, sizeof(*v->items), compare_items);

@@ -68,6 +68,8 @@ bool strv_add_unique(struct strv *v, const char *s);
 bool strv_contains(const struct strv *v, const char *s) _pure_;
 /* Byte order. */
 void strv_sort(struct strv *v);
+/* The same, each string once. */
+void strv_sort_unique(struct strv *v);
 /* Of a sorted vector. */
 bool strv_contains_sorted(const struct strv *v, const char *s) _pure_;
 /* Appends the words of s between runs of the bytes in separators. */

@@ -6,25 +6,29 @@
 
 #include <libsmartcols.h>
 
+struct cell {
+	char *text;	   /* safe for terminals; NULL is empty */
+	const char *style; /* the sequence that starts it, or NULL */
+};
+
 struct table {
-	struct libscols_table *scols;
-	struct libscols_line *last;
+	struct strv names;
+	unsigned *flags;
+	struct cell *cells; /* row by row, names.n each */
+	size_t n_rows;
+	size_t alloc;
+	bool no_headings;
+	const char *style_end;
 };
 
 int table_new(const struct args *args, const struct table_column *columns, struct table **ret)
 {
 	_cleanup_table_ struct table *table = calloc(1, sizeof(*table));
-	int r;
+	int r = 0;
 
 	if (!table)
 		return -ENOMEM;
-	table->scols = scols_new_table();
-	if (!table->scols)
-		return -ENOMEM;
-	r = scols_table_enable_noheadings(table->scols, args->no_legend);
-	/* cells come escaped; smartcols would escape the backslashes of "dev-\\x2d.mount" again */
-	if (r >= 0)
-		r = scols_table_enable_noencoding(table->scols, 1);
+	table->no_headings = args->no_legend;
 	for (; r >= 0 && columns->name; columns++)
 		r = table_add_column(table, columns->name, columns->flags);
 	if (r < 0)
@@ -37,37 +41,50 @@ struct table *table_free(struct table *table)
 {
 	if (!table)
 		return NULL;
-	scols_unref_table(table->scols);
+	for (size_t i = 0; i < table->n_rows * table->names.n; i++)
+		free(table->cells[i].text);
+	free(table->cells);
+	free(table->flags);
+	strv_done(&table->names);
 	free(table);
 	return NULL;
 }
 
 int table_add_column(struct table *table, const char *name, unsigned flags)
 {
-	int scols_flags = (flags & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
-			  (flags & TABLE_TRUNCATE ? SCOLS_FL_TRUNC : 0) |
-			  (flags & TABLE_WRAP ? SCOLS_FL_WRAP : 0);
+	unsigned *all = reallocarray(table->flags, table->names.n + 1, sizeof(*all));
 
-	return scols_table_new_column(table->scols, name, 0, scols_flags) ? 0 : -ENOMEM;
+	if (!all)
+		return -ENOMEM;
+	table->flags = all;
+	all[table->names.n] = flags;
+	strv_add(&table->names, name);
+	return strv_error(&table->names);
 }
 
 int table_add_row(struct table *table, size_t n, const char *const *cells)
 {
-	table->last = scols_table_new_line(table->scols, NULL);
-	if (!table->last)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *safe = NULL;
-		int r;
+	size_t columns = table->names.n;
+	struct cell *row;
 
+	if (table->n_rows == table->alloc) {
+		size_t alloc = table->alloc ? table->alloc * 2 : 16;
+		struct cell *more =
+			reallocarray(table->cells, alloc * columns, sizeof(*table->cells));
+
+		if (!more)
+			return -ENOMEM;
+		table->cells = more;
+		table->alloc = alloc;
+	}
+	row = table->cells + table->n_rows++ * columns;
+	memset(row, 0, columns * sizeof(*row));
+	for (size_t i = 0; i < n; i++) {
 		if (!cells[i])
 			continue;
-		safe = str_escape(cells[i], strlen(cells[i]));
-		if (!safe)
+		row[i].text = str_escape(cells[i], strlen(cells[i]));
+		if (!row[i].text)
 			return -ENOMEM;
-		r = scols_line_refer_data(table->last, i, TAKE_PTR(safe));
-		if (r < 0)
-			return r;
 	}
 	return 0;
 }
@@ -75,27 +92,129 @@ int table_add_row(struct table *table, size_t n, const char *const *cells)
 int table_set_style(struct table *table, const struct term *term, size_t column,
 		    enum term_style style)
 {
-	struct libscols_cell *cell = scols_line_get_cell(table->last, column);
-
-	if (!term->color_out || style == TERM_PLAIN)
-		return 0;
-	(void)scols_table_enable_colors(table->scols, 1); /* only fails without a table */
-	return scols_cell_set_color(cell, term_begin(term, style));
+	if (term->color_out && style != TERM_PLAIN) {
+		table->cells[(table->n_rows - 1) * table->names.n + column].style =
+			term_begin(term, style);
+		table->style_end = term_end(term);
+	}
+	return 0;
 }
 
 size_t table_n_rows(const struct table *table)
 {
-	return scols_table_get_nlines(table->scols);
+	return table->n_rows;
+}
+
+/* --- for files and pipes: nothing is cut, wrapped or measured against a width --- */
+
+/* In characters, also of UTF-8. */
+static size_t width_of(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+static void print_cell(const struct table *table, size_t column, size_t width, const char *text,
+		       const char *style, FILE *f)
+{
+	bool last = column + 1 == table->names.n, right = table->flags[column] & TABLE_RIGHT;
+	size_t used = width_of(text);
+	int pad = width > used && (right || !last) ? (int)(width - used) : 0;
+
+	if (right && pad > 0)
+		fprintf(f, "%*s", pad, "");
+	if (style)
+		fputs(style, f);
+	fputs(text, f);
+	if (style)
+		fputs(table->style_end, f);
+	if (!right && pad > 0)
+		fprintf(f, "%*s", pad, "");
+	putc(last ? '\n' : ' ', f);
+}
+
+static int print_plain(const struct table *table, FILE *f)
+{
+	size_t columns = table->names.n;
+	_cleanup_free_ size_t *widths = calloc(columns, sizeof(*widths));
+
+	if (!widths)
+		return -ENOMEM;
+	for (size_t i = 0; i < columns; i++)
+		widths[i] = table->no_headings ? 0 : width_of(table->names.items[i]);
+	for (size_t i = 0; i < table->n_rows * columns; i++)
+		if (table->cells[i].text)
+			widths[i % columns] =
+				MAX(widths[i % columns], width_of(table->cells[i].text));
+	for (size_t i = 0; i < columns && !table->no_headings; i++)
+		print_cell(table, i, widths[i], table->names.items[i], NULL, f);
+	for (size_t i = 0; i < table->n_rows * columns; i++) {
+		const struct cell *cell = &table->cells[i];
+
+		print_cell(table, i % columns, widths[i % columns],
+			   cell->text ? cell->text : "", cell->style, f);
+	}
+	return 0;
+}
+
+/* --- for terminals --- */
+
+static int fill(const struct table *table, struct libscols_table *scols)
+{
+	size_t columns = table->names.n;
+	int r = scols_table_enable_noheadings(scols, table->no_headings);
+
+	/* cells are safe already; the backslash of "dev-\x2d.mount" must stay what it is */
+	if (r >= 0)
+		r = scols_table_enable_noencoding(scols, 1);
+	if (r >= 0)
+		r = scols_table_enable_colors(scols, table->style_end != NULL);
+	for (size_t i = 0; r >= 0 && i < columns; i++) {
+		unsigned flags = table->flags[i];
+
+		if (!scols_table_new_column(
+			    scols, table->names.items[i], 0,
+			    (flags & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
+				    (flags & TABLE_TRUNCATE ? SCOLS_FL_TRUNC : 0) |
+				    (flags & TABLE_WRAP ? SCOLS_FL_WRAP : 0)))
+			r = -ENOMEM;
+	}
+	for (size_t i = 0; r >= 0 && i < table->n_rows; i++) {
+		struct libscols_line *line = scols_table_new_line(scols, NULL);
+		const struct cell *row = table->cells + i * columns;
+
+		if (!line)
+			return -ENOMEM;
+		for (size_t k = 0; r >= 0 && k < columns; k++) {
+			if (row[k].text)
+				r = scols_line_set_data(line, k, row[k].text);
+			if (r >= 0 && row[k].style)
+				r = scols_cell_set_color(scols_line_get_cell(line, k),
+							 row[k].style);
+		}
+	}
+	return r;
+}
+
+static int print_terminal(const struct table *table, FILE *f)
+{
+	struct libscols_table *scols = scols_new_table();
+	int r = scols ? fill(table, scols) : -ENOMEM;
+
+	if (r >= 0)
+		r = scols_table_set_stream(scols, f);
+	if (r >= 0)
+		r = scols_print_table(scols);
+	scols_unref_table(scols);
+	return r;
 }
 
 int table_print(struct table *table, FILE *f)
 {
-	int r;
-
-	if (table_n_rows(table) == 0)
+	if (table->n_rows == 0)
 		return 0;
-	r = scols_table_set_stream(table->scols, f);
-	if (r < 0)
-		return r;
-	return scols_print_table(table->scols);
+	return isatty(fileno(f)) ? print_terminal(table, f) : print_plain(table, f);
 }

@@ -10,12 +10,21 @@
 
 /* --- drop-ins --- */
 
+/* directories kept open between listing and reading; the others are opened again */
+enum { MAX_OPEN_SUBDIRS = 16 };
+
+/* A directory that was found. */
+struct subdir {
+	const char *name; /* "foo.service.d", borrowed from the list of names */
+	size_t dir;
+	int fd;
+	char *path;
+};
+
 /* One file that a drop-in directory lists. */
 struct dropin {
 	char *file;
-	size_t dir;
-	const char *subdir; /* borrowed from the list of stems */
-	size_t order;	    /* first found, first wins */
+	size_t subdir; /* also the order: of equal names the first counts */
 	bool regular;
 };
 
@@ -23,7 +32,9 @@ struct dropins {
 	struct dropin *items;
 	size_t n;
 	size_t alloc;
-	struct strv subdirs; /* "foo.service.d", in the order of one search directory */
+	struct subdir *subdirs;
+	size_t n_subdirs;
+	struct strv names; /* "foo.service.d", in the order of one search directory */
 };
 
 static void dropins_done(struct dropins *dropins)
@@ -31,11 +42,15 @@ static void dropins_done(struct dropins *dropins)
 	for (size_t i = 0; i < dropins->n; i++)
 		free(dropins->items[i].file);
 	free(dropins->items);
-	strv_done(&dropins->subdirs);
+	for (size_t i = 0; i < dropins->n_subdirs; i++) {
+		closep(&dropins->subdirs[i].fd);
+		free(dropins->subdirs[i].path);
+	}
+	free(dropins->subdirs);
+	strv_done(&dropins->names);
 }
 
-static int add_dropin(struct dropins *dropins, const char *file, size_t dir, const char *subdir,
-		      bool regular)
+static int add_dropin(struct dropins *dropins, const char *file, bool regular)
 {
 	struct dropin *item;
 
@@ -49,17 +64,32 @@ static int add_dropin(struct dropins *dropins, const char *file, size_t dir, con
 		dropins->alloc = alloc;
 	}
 	item = &dropins->items[dropins->n];
-	*item = (struct dropin){ strdup(file), dir, subdir, dropins->n, regular };
+	*item = (struct dropin){ strdup(file), dropins->n_subdirs - 1, regular };
 	if (!item->file)
 		return -ENOMEM;
 	dropins->n++;
 	return 0;
 }
 
-static int list_subdir(struct unit_loader *loader, size_t dir, const char *subdir,
+/* Takes fd over. */
+static int add_subdir(struct dropins *dropins, const char *name, size_t dir, int fd)
+{
+	struct subdir *subdirs =
+		reallocarray(dropins->subdirs, dropins->n_subdirs + 1, sizeof(*subdirs));
+
+	if (!subdirs) {
+		closep(&fd);
+		return -ENOMEM;
+	}
+	dropins->subdirs = subdirs;
+	subdirs[dropins->n_subdirs++] = (struct subdir){ name, dir, fd, NULL };
+	return 0;
+}
+
+static int list_subdir(struct unit_loader *loader, size_t dir, const char *name,
 		       struct dropins *dropins)
 {
-	_cleanup_(unit_listing_done) struct unit_listing listing = {
+	struct unit_listing listing = {
 		.fd = -EBADF,
 		.buf = loader->listing,
 		.budget = loader->budget,
@@ -68,24 +98,23 @@ static int list_subdir(struct unit_loader *loader, size_t dir, const char *subdi
 	const char *file;
 	int r;
 
-	if (loader->dropin_dirs && !strv_contains_sorted(loader->dropin_dirs, subdir))
+	if (loader->dropin_dirs && !strv_contains_sorted(loader->dropin_dirs, name))
 		return 0;
-	r = unit_path_open_subdir(loader->path, dir, subdir, &listing.fd);
+	r = unit_path_open_subdir(loader->path, dir, name, &listing.fd);
 	if (r == -ENOENT)
 		return 0;
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return r;
 	if (r < 0)
 		return 0; /* unreadable: systemd warns and goes on */
-	while (unit_listing_next(&listing, &file, &type)) {
+	r = add_subdir(dropins, name, dir, listing.fd);
+	while (r >= 0 && unit_listing_next(&listing, &file, &type))
 		/* whatever the entry is, it hides others of its name */
-		if (!str_has_suffix(file, ".conf") || unit_name_is_backup(file))
-			continue;
-		r = add_dropin(dropins, file, dir, subdir, type == DT_REG);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+		if (str_has_suffix(file, ".conf") && !unit_name_is_backup(file))
+			r = add_dropin(dropins, file, type == DT_REG);
+	if (r >= 0 && dropins->n_subdirs > MAX_OPEN_SUBDIRS)
+		closep(&dropins->subdirs[dropins->n_subdirs - 1].fd);
+	return r;
 }
 
 /* By file name in byte order, the directory that was found first before the others. */
@@ -94,7 +123,7 @@ static int compare_dropins(const void *a, const void *b)
 	const struct dropin *x = a, *y = b;
 	int r = strcmp(x->file, y->file);
 
-	return r ? r : (x->order > y->order) - (x->order < y->order);
+	return r ? r : (x->subdir > y->subdir) - (x->subdir < y->subdir);
 }
 
 /* All drop-ins of the names, sorted; the type level comes last, which equal names see. */
@@ -106,30 +135,30 @@ static int find_dropins(struct unit_loader *loader, const struct unit *unit,
 	for (size_t i = 0; i <= unit->aliases.n; i++) {
 		const char *name = i == 0 ? unit->name : unit->aliases.items[i - 1];
 		_cleanup_strv_ struct strv stems = {};
-		size_t first = dropins->subdirs.n;
+		size_t first = dropins->names.n;
 
 		unit_name_dropin_stems(name, &stems);
 		/* all but the first are shared with other units */
 		for (size_t k = 0; k < (loader->no_shared ? MIN(stems.n, (size_t)1) : stems.n);
 		     k++)
-			strv_addf(&dropins->subdirs, "%s.d", stems.items[k]);
-		if (strv_error(&stems) < 0 || strv_error(&dropins->subdirs) < 0)
+			strv_addf(&dropins->names, "%s.d", stems.items[k]);
+		if (strv_error(&stems) < 0 || strv_error(&dropins->names) < 0)
 			return -ENOMEM;
 		for (size_t dir = 0; dir < loader->path->n; dir++)
-			for (size_t k = first; k < dropins->subdirs.n; k++) {
-				int r = list_subdir(loader, dir, dropins->subdirs.items[k],
+			for (size_t k = first; k < dropins->names.n; k++) {
+				int r = list_subdir(loader, dir, dropins->names.items[k],
 						    dropins);
 
 				if (r < 0)
 					return r;
 			}
 	}
-	strv_addf(&dropins->subdirs, "%s.d", type);
-	if (strv_error(&dropins->subdirs) < 0)
+	strv_addf(&dropins->names, "%s.d", type);
+	if (strv_error(&dropins->names) < 0)
 		return -ENOMEM;
 	for (size_t dir = 0; !(loader->no_types & (1U << unit->type)) && dir < loader->path->n;
 	     dir++) {
-		int r = list_subdir(loader, dir, dropins->subdirs.items[dropins->subdirs.n - 1],
+		int r = list_subdir(loader, dir, dropins->names.items[dropins->names.n - 1],
 				    dropins);
 
 		if (r < 0)
@@ -140,58 +169,14 @@ static int find_dropins(struct unit_loader *loader, const struct unit *unit,
 	return 0;
 }
 
-/* A subdirectory kept open while one drop-in after the other is read from it. */
-struct open_subdir {
-	int fd;
-	size_t dir;
-	const char *subdir;
-	char *path;
-};
-
-static void open_subdir_done(struct open_subdir *open)
+static int parse_text(struct unit_loader *loader, struct unit *unit, bool dropin)
 {
-	closep(&open->fd);
-	free(open->path);
-	open->path = NULL;
-}
-
-static int move_to(struct unit_loader *loader, const struct dropin *dropin,
-		   struct open_subdir *open)
-{
-	if (open->fd >= 0 && open->dir == dropin->dir && streq(open->subdir, dropin->subdir))
-		return 0;
-	open_subdir_done(open);
-	open->dir = dropin->dir;
-	open->subdir = dropin->subdir;
-	if (str_printf(&open->path, "%s/%s", loader->path->dirs[dropin->dir].path,
-		       dropin->subdir) < 0)
-		return -ENOMEM;
-	return unit_path_open_subdir(loader->path, dropin->dir, dropin->subdir, &open->fd);
-}
-
-static int apply_dropin(struct unit_loader *loader, struct unit *unit,
-			const struct dropin *dropin, struct open_subdir *open)
-{
-	int r = move_to(loader, dropin, open);
-
-	if (r < 0)
-		return r == -ENOENT ? 0 : r; /* gone meanwhile */
-	strv_addf(&unit->sources, "%s/%s", open->path, dropin->file);
-	r = strv_error(&unit->sources);
-	if (r < 0)
-		return r;
-	r = unit_text_read(&loader->text, loader->root, open->fd, open->path, dropin->file,
-			   dropin->regular);
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return 0; /* a mask, or something that systemd cannot read either */
 	return unit_parse(
 		&(struct unit_parse){
 			.text = loader->text.data,
 			.size = loader->text.size,
 			.cut = loader->text.cut,
-			.dropin = true,
+			.dropin = dropin,
 			.source = unit->sources.n - 1,
 			.version = loader->version,
 			.diag = loader->diag,
@@ -199,10 +184,42 @@ static int apply_dropin(struct unit_loader *loader, struct unit *unit,
 		unit);
 }
 
+/* Makes the directory's path and opens it if it was not kept open. */
+static int open_subdir(struct unit_loader *loader, struct subdir *subdir)
+{
+	if (!subdir->path && str_printf(&subdir->path, "%s/%s",
+					loader->path->dirs[subdir->dir].path, subdir->name) < 0)
+		return -ENOMEM;
+	if (subdir->fd >= 0)
+		return 0;
+	return unit_path_open_subdir(loader->path, subdir->dir, subdir->name, &subdir->fd);
+}
+
+static int apply_dropin(struct unit_loader *loader, struct unit *unit, struct dropins *dropins,
+			const struct dropin *dropin)
+{
+	struct subdir *subdir = &dropins->subdirs[dropin->subdir];
+	int r = open_subdir(loader, subdir);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r; /* gone meanwhile */
+	strv_addf(&unit->sources, "%s/%s", subdir->path, dropin->file);
+	r = strv_error(&unit->sources);
+	if (r < 0)
+		return r;
+	r = unit_text_read(&loader->text, loader->root, subdir->fd, subdir->path, dropin->file,
+			   dropin->regular);
+	if (dropin->subdir >= MAX_OPEN_SUBDIRS)
+		closep(&subdir->fd);
+	if (r == -ENOMEM)
+		return r;
+	/* a mask, or something that systemd cannot read either */
+	return r < 0 ? 0 : parse_text(loader, unit, true);
+}
+
 static int load_dropins(struct unit_loader *loader, struct unit *unit)
 {
 	_cleanup_(dropins_done) struct dropins dropins = {};
-	_cleanup_(open_subdir_done) struct open_subdir open = { .fd = -EBADF };
 	const char *previous = NULL;
 	int r;
 
@@ -215,7 +232,7 @@ static int load_dropins(struct unit_loader *loader, struct unit *unit)
 		if (*loader->budget == 0)
 			break;
 		(*loader->budget)--;
-		r = apply_dropin(loader, unit, &dropins.items[i], &open);
+		r = apply_dropin(loader, unit, &dropins, &dropins.items[i]);
 	}
 	return r;
 }
@@ -320,17 +337,37 @@ static bool needs_fragment(enum unit_type type)
 	       type != UNIT_MOUNT && type != UNIT_SWAP;
 }
 
+static int add_fragment(struct unit *unit, const struct unit_dir *dir, const char *file)
+{
+	unit->has_fragment = true;
+	strv_addf(&unit->sources, "%s/%s", dir->path, file);
+	return strv_error(&unit->sources);
+}
+
+int unit_load_fragment(struct unit_loader *loader, const char *name, size_t dir,
+		       struct unit *ret)
+{
+	_cleanup_(unit_done) struct unit unit = { .name = strdup(name) };
+	int r = unit.name ? add_fragment(&unit, &loader->path->dirs[dir], name) : -ENOMEM;
+
+	unit.form = unit_name_form(name, &unit.type);
+	if (r >= 0)
+		r = parse_text(loader, &unit, false);
+	if (r < 0)
+		return r;
+	*ret = unit;
+	unit = (struct unit){};
+	return 0;
+}
+
 static int load_fragment(struct unit_loader *loader, struct unit *unit, size_t dir,
 			 const char *file)
 {
 	const struct unit_dir *unit_dir = &loader->path->dirs[dir];
-	int r;
+	int r = add_fragment(unit, unit_dir, file);
 
-	strv_addf(&unit->sources, "%s/%s", unit_dir->path, file);
-	r = strv_error(&unit->sources);
 	if (r < 0)
 		return r;
-	unit->has_fragment = true;
 	r = unit_text_read(&loader->text, loader->root, unit_dir->fd, unit_dir->path, file,
 			   true);
 	if (r == -ENOMEM)
@@ -349,15 +386,7 @@ static int load_fragment(struct unit_loader *loader, struct unit *unit, size_t d
 		unit->state = UNIT_FAILED;
 		return str_printf(&unit->failure, "the unit does not load: %s", strerror(-r));
 	}
-	return unit_parse(
-		&(struct unit_parse){
-			.text = loader->text.data,
-			.size = loader->text.size,
-			.cut = loader->text.cut,
-			.version = loader->version,
-			.diag = loader->diag,
-		},
-		unit);
+	return parse_text(loader, unit, false);
 }
 
 /* What boot makes a unit of without a unit file: a quadlet, an init script. */
@@ -404,40 +433,69 @@ static int load_generated(struct unit_loader *loader, struct unit *unit)
 	return 0;
 }
 
-int unit_load(struct unit_loader *loader, const char *name, struct unit *ret)
+static int compare_fragments(const void *a, const void *b)
 {
-	_cleanup_(unit_done) struct unit unit = {};
-	char file[UNIT_NAME_MAX], id[UNIT_NAME_MAX], slice[UNIT_NAME_MAX];
+	return strcmp(((const struct unit_fragment *)a)->name,
+		      ((const struct unit_fragment *)b)->name);
+}
+
+/* Takes the unit out that a scan has begun to load; false when there is none. */
+static bool take_fragment(struct unit_fragments *fragments, const char *name, struct unit *ret)
+{
+	struct unit_fragment *found;
+
+	if (!fragments || fragments->n == 0)
+		return false;
+	found = bsearch(&(struct unit_fragment){ .name = (char *)name }, fragments->items,
+			fragments->n, sizeof(*fragments->items), compare_fragments);
+	if (!found || found->taken)
+		return false;
+	*ret = found->unit;
+	found->unit = (struct unit){};
+	found->taken = true;
+	return true;
+}
+
+/* The unit by its own file, or by what stands in for one. */
+static int load_own(struct unit_loader *loader, const char *name, struct unit *unit)
+{
+	char file[UNIT_NAME_MAX], id[UNIT_NAME_MAX];
 	size_t dir = 0;
 	bool found;
 	int r;
 
+	if (take_fragment(loader->fragments, name, unit))
+		return 0;
 	r = unit_canonical_name(loader->path, name, &dir, file, id);
 	if (r == -ENOMEM)
 		return r;
 	found = r >= 0;
-	unit.name = strdup(found ? id : name);
-	if (!unit.name)
+	unit->name = strdup(found ? id : name);
+	if (!unit->name)
 		return -ENOMEM;
-	unit.form = unit_name_form(unit.name, &unit.type);
-	if (unit.form == UNIT_FORM_INVALID)
+	unit->form = unit_name_form(unit->name, &unit->type);
+	if (unit->form == UNIT_FORM_INVALID)
 		return -EINVAL;
 	if (r == -ELOOP) {
-		unit.state = UNIT_FAILED;
-		unit.failure = strdup("the unit does not load: its aliases form a loop");
-		if (!unit.failure)
-			return -ENOMEM;
-		goto done;
+		unit->state = UNIT_FAILED;
+		unit->failure = strdup("the unit does not load: its aliases form a loop");
+		return unit->failure ? 0 : -ENOMEM;
 	}
 	/* what generators make beats what stands behind their place in the search path */
 	if (!found || (dir >= loader->path->generated && loader->quadlets &&
-		       unit_quadlets_find(loader->quadlets, unit.name)))
-		r = load_generated(loader, &unit);
-	else
-		r = load_fragment(loader, &unit, dir, file);
-	if (r < 0)
-		return r;
-	r = find_aliases(loader, &unit);
+		       unit_quadlets_find(loader->quadlets, unit->name)))
+		return load_generated(loader, unit);
+	return load_fragment(loader, unit, dir, file);
+}
+
+int unit_load(struct unit_loader *loader, const char *name, struct unit *ret)
+{
+	_cleanup_(unit_done) struct unit unit = {};
+	char slice[UNIT_NAME_MAX];
+	int r = load_own(loader, name, &unit);
+
+	if (r >= 0)
+		r = find_aliases(loader, &unit);
 	if (r >= 0 && (unit.state == UNIT_LOADED || unit.state == UNIT_NOT_FOUND))
 		r = load_dropins(loader, &unit);
 	if (r < 0)
@@ -447,7 +505,6 @@ int unit_load(struct unit_loader *loader, const char *name, struct unit *ret)
 		if (!unit.slice)
 			return -ENOMEM;
 	}
-done:
 	*ret = unit;
 	unit = (struct unit){};
 	return 0;

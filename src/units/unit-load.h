@@ -90,6 +90,21 @@ struct unit_aliases {
 	size_t alloc;
 };
 
+/*
+ * Units as far as a scan has loaded them when it came by their fragments, so that these are
+ * read once; sorted by name. Loading takes them out.
+ */
+struct unit_fragment {
+	char *name;
+	struct unit unit;
+	bool taken;
+};
+struct unit_fragments {
+	struct unit_fragment *items;
+	size_t n;
+	size_t alloc;
+};
+
 struct unit_quadlets;
 
 /* What loading needs; all but text is borrowed. */
@@ -97,6 +112,7 @@ struct unit_loader {
 	const struct root *root;
 	const struct unit_path *path;
 	const struct unit_aliases *aliases;
+	struct unit_fragments *fragments; /* NULL: none */
 	/* what a scan found nothing of, so that it need not be looked for: drop-ins of a prefix
 	 * or template, and by 1 << enum unit_type of a whole type */
 	bool no_shared;
@@ -114,6 +130,12 @@ struct unit_loader {
 
 /* Loads the unit that has the name: 0 or an errno of this program, never of the unit. */
 int unit_load(struct unit_loader *loader, const char *name, struct unit *ret) _must_check_;
+/*
+ * The unit as its fragment alone makes it, whose text is in loader->text: the file of that name
+ * in that directory, which no other hides. -ENOMEM.
+ */
+int unit_load_fragment(struct unit_loader *loader, const char *name, size_t dir,
+		       struct unit *ret) _must_check_;
 void unit_done(struct unit *unit);
 
 /* The unit that a name is: the file's own name, with the instance put in. -ENOENT, -ELOOP. */

@@ -179,6 +179,33 @@ void unit_name_dropin_stems(const char *name, struct strv *ret)
 	}
 }
 
+bool unit_name_split_subdir(const char *name, char stem[static UNIT_NAME_MAX],
+			    bool *ret_dropins)
+{
+	static const char *const suffixes[] = { ".d", ".wants", ".requires", ".upholds" };
+	const char *dot = strrchr(name, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(suffixes); i++) {
+		size_t n = (size_t)(dot - name);
+
+		if (!streq(dot, suffixes[i]) || n >= UNIT_NAME_MAX)
+			continue;
+		memcpy(stem, name, n);
+		stem[n] = '\0';
+		*ret_dropins = i == 0;
+		return unit_name_form(stem, NULL) != UNIT_FORM_INVALID ||
+		       unit_type_from_string(stem) >= 0;
+	}
+	return false;
+}
+
+bool unit_name_is_shared_stem(const char *stem, enum unit_form form)
+{
+	const char *at = strchr(stem, '@'), *end = at ? at : strrchr(stem, '.');
+
+	return form == UNIT_FORM_TEMPLATE || end[-1] == '-';
+}
+
 bool unit_name_is_slice(const char *name)
 {
 	enum unit_type type;

@@ -63,6 +63,16 @@ struct strv;
  */
 void unit_name_dropin_stems(const char *name, struct strv *ret);
 
+/*
+ * What a directory in a search directory belongs to: "foo.service" or "service" of
+ * "foo.service.d" (*ret_dropins) and of "foo.service.wants" and the like. False for other
+ * names.
+ */
+bool unit_name_split_subdir(const char *name, char stem[static UNIT_NAME_MAX],
+			    bool *ret_dropins);
+/* Whether drop-ins of that stem can belong to more units than the one of that very name. */
+bool unit_name_is_shared_stem(const char *stem, enum unit_form form) _pure_;
+
 /* Whether the name is a possible slice ("-.slice", no empty component). */
 bool unit_name_is_slice(const char *name);
 /* The slice that a slice lies in; 0, or -ENOENT for the root slice. */

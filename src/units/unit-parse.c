@@ -357,27 +357,3 @@ int unit_parse(const struct unit_parse *parse, struct unit *unit)
 	}
 	return r;
 }
-
-int unit_parse_matters(const char *text, size_t size)
-{
-	_cleanup_ini_ struct ini *ini = NULL;
-	struct ini_item item;
-	int r;
-
-	if (!unit_setting_may_occur(text, size))
-		return 0;
-	r = ini_new(text, size, &ini);
-	if (r < 0)
-		return r;
-	for (;;) {
-		r = ini_next(ini, &item);
-		if (r < 0 || item.kind == INI_END)
-			return r;
-		if (item.kind == INI_ASSIGNMENT &&
-		    (unit_setting_find(item.key) || streq(item.key, "Slice")))
-			return 1;
-		if (item.kind == INI_BAD_SECTION || item.kind == INI_NOT_UTF8 ||
-		    item.kind == INI_LINE_TOO_LONG)
-			ini_resume(ini);
-	}
-}

@@ -25,6 +25,3 @@ struct unit_parse {
  * keeps what stands before. 0 or -ENOMEM.
  */
 int unit_parse(const struct unit_parse *parse, struct unit *unit) _must_check_;
-
-/* Whether a text assigns a memory setting or Slice= anywhere: 0, 1 or -ENOMEM. */
-int unit_parse_matters(const char *text, size_t size) _must_check_;

@@ -3,6 +3,7 @@
 
 #include "base/root.h"
 #include "base/str.h"
+#include "units/unit-text.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -86,6 +87,8 @@ static int add_dir(struct unit_path *path, const char *spelt)
 	}
 	dir.dev = st.st_dev;
 	dir.ino = st.st_ino;
+	if (path->n == UNIT_PATH_MAX)
+		goto fail;
 	for (size_t i = 0; i < path->n; i++)
 		if (path->dirs[i].ino == dir.ino && path->dirs[i].dev == dir.dev) {
 			/* merged /usr: the packaged name is the better one */
@@ -404,6 +407,34 @@ int unit_path_fragment(const struct unit_path *path, const char *name, size_t *r
 }
 
 /* --- directories in the search path --- */
+
+int unit_path_walk(const struct unit_path *path, char *buf, size_t *budget,
+		   int (*function)(void *data, size_t dir, const char *name,
+				   unsigned char type),
+		   void *data)
+{
+	for (size_t dir = 0; dir < path->n; dir++) {
+		_cleanup_(unit_listing_done) struct unit_listing listing = {
+			.buf = buf,
+			.budget = budget,
+		};
+		unsigned char type;
+		const char *name;
+		int r;
+
+		/* a descriptor of its own, for the place in the listing is the descriptor's */
+		listing.fd =
+			openat(path->dirs[dir].fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (listing.fd < 0)
+			return -errno;
+		while (unit_listing_next(&listing, &name, &type)) {
+			r = function(data, dir, name, type);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
 
 int unit_path_open_subdir(const struct unit_path *path, size_t dir, const char *name,
 			  int *ret_fd)

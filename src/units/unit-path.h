@@ -14,6 +14,9 @@
 
 struct root;
 
+/* more search directories than any manager has */
+enum { UNIT_PATH_MAX = 32 };
+
 struct unit_dir {
 	char *path;	/* inside the root, as systemd spells it */
 	char *resolved; /* without links */
@@ -67,6 +70,16 @@ int unit_path_entry(const struct unit_path *path, size_t dir, const char *name,
  */
 int unit_path_fragment(const struct unit_path *path, const char *name, size_t *ret_dir,
 		       char ret_name[static UNIT_NAME_MAX]) _must_check_;
+
+/*
+ * Calls a function for every entry of every search directory, the highest first; type is what
+ * getdents(2) says. buf has UNIT_LISTING_SIZE bytes, *budget is lowered by what was seen. It
+ * returns 0 or a negative errno, which ends the walk.
+ */
+int unit_path_walk(const struct unit_path *path, char *buf, size_t *budget,
+		   int (*function)(void *data, size_t dir, const char *name,
+				   unsigned char type),
+		   void *data) _must_check_;
 
 /*
  * Opens the directory of that name ("foo.service.d", "bar.target.wants") for reading; a link is

@@ -324,10 +324,9 @@ static int load_quadlet(struct reader *reader, int dir_fd, const char *dir, cons
 		r = add_dropins(reader, &quadlet);
 	if (r >= 0)
 		r = read_names(&quadlet, kind);
-	for (size_t i = 0; i < quadlet.n_files && r >= 0; i++) {
-		r = unit_parse_matters(quadlet.files[i].text, quadlet.files[i].size);
-		quadlet.matters |= r > 0;
-	}
+	for (size_t i = 0; i < quadlet.n_files; i++)
+		quadlet.matters |=
+			unit_setting_may_occur(quadlet.files[i].text, quadlet.files[i].size);
 	if (r >= 0)
 		r = unit_quadlet_limits(reader->root, &quadlet, kinds[kind].section, dir);
 	if (r < 0)

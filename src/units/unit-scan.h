@@ -35,9 +35,10 @@ struct unit_subdirs {
 
 /* Initialise with {}. */
 struct unit_scan {
-	struct strv names;	 /* sorted, each once */
-	struct unit_stems stems; /* sorted by name, each once */
-	bool has_shared;	 /* there are such directories at all, also without a setting */
+	struct strv names;		 /* sorted, each once */
+	struct unit_fragments fragments; /* those of them that have a file with a setting */
+	struct unit_stems stems;	 /* sorted by name, each once */
+	bool has_shared; /* there are such directories at all, also without a setting */
 	unsigned has_types;
 	unsigned types; /* 1 << enum unit_type: the whole type has such a drop-in */
 	struct unit_aliases aliases; /* sorted by target */
@@ -47,34 +48,12 @@ struct unit_scan {
 	struct unit_aliases triggers;
 };
 
-/* Reads the search path. *budget: directory entries that may be looked at. */
-int unit_scan(const struct root *root, const struct unit_path *path, size_t *budget,
-	      struct unit_scan *ret) _must_check_;
+/* Reads the search path; afterwards the loader uses what ret holds, which must not move. */
+int unit_scan(struct unit_loader *loader, struct unit_scan *ret) _must_check_;
 void unit_scan_done(struct unit_scan *scan);
 
 /* Whether the name is one of those found. */
 bool unit_scan_has(const struct unit_scan *scan, const char *name);
-
-/*
- * Whether a unit that was not found by its own files can have a finding all the same, by the
- * drop-ins of its prefix, its template or its type, or by its template's file. Marks the stems
- * it sees as used.
- */
-bool unit_scan_concerns(struct unit_scan *scan, const char *name);
-
-/*
- * Adds the units that only such drop-ins concern, by one more look at the names in the search
- * path where there are any, and the names in more.
- */
-int unit_scan_expand(struct unit_scan *scan, const struct unit_path *path, bool user,
-		     const struct strv *more, size_t *budget) _must_check_;
-
-/*
- * Calls a function for every unit that a ".wants", ".requires" or ".upholds" directory names
- * and no mask hides. It returns 0 or a negative errno, which ends the walk.
- */
-int unit_scan_wants(const struct unit_scan *scan, const struct unit_path *path, size_t *budget,
-		    int (*function)(void *data, const char *name), void *data) _must_check_;
 
 /* The explicit target of a timer, path or socket, or NULL. */
 const char *unit_scan_trigger(const struct unit_scan *scan, const char *name);

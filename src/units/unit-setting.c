@@ -298,29 +298,48 @@ int unit_setting_parse(const struct unit_setting *setting, enum unit_type type,
 	return r;
 }
 
-static bool starts_setting(const char *line, size_t size)
+/* Whether the line begins with a key that matters, and an '=' or a continuation behind it. */
+static bool assigns_setting(const char *line, const char *end)
 {
-	static const char *const words[] = {
-		"Memory",
-		"ManagedOOM",
-		"OOMPolicy",
-		"Slice",
-		"StartupMemory",
-		"DefaultMemory",
-		"Delegate",
-		"DisableControllers",
-		"DefaultStartupMemory",
-		"ConditionControlGroupController",
-		"AssertControlGroupController",
-	};
+	const char *rest;
+	size_t n = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		size_t n = strlen(words[i]);
-
-		if (words[i][0] == *line && n <= size && memcmp(line, words[i], n) == 0)
+	while (line + n < end &&
+	       ((line[n] >= 'a' && line[n] <= 'z') || (line[n] >= 'A' && line[n] <= 'Z')))
+		n++;
+	rest = line + n;
+	while (rest < end && (*rest == ' ' || *rest == '\t'))
+		rest++;
+	if (rest < end && *rest != '=' && *rest != '\\')
+		return false;
+	if (n == strlen("Slice") && memcmp(line, "Slice", n) == 0)
+		return true;
+	for (size_t i = 0; i < unit_n_settings; i++)
+		if (strncmp(unit_settings[i].name, line, n) == 0 &&
+		    unit_settings[i].name[n] == '\0')
 			return true;
-	}
 	return false;
+}
+
+/* By the first two letters of the keys: nearly every line ends here. */
+static bool may_begin(const char *line)
+{
+	switch (line[0]) {
+	case 'M':
+		return line[1] == 'e' || line[1] == 'a';
+	case 'S':
+		return line[1] == 'l' || line[1] == 't';
+	case 'D':
+		return line[1] == 'e' || line[1] == 'i';
+	case 'O':
+		return line[1] == 'O';
+	case 'A':
+		return line[1] == 's';
+	case 'C':
+		return line[1] == 'o';
+	default:
+		return (unsigned char)line[0] == 0xef; /* a byte order mark */
+	}
 }
 
 bool unit_setting_may_occur(const char *text, size_t size)
@@ -330,15 +349,14 @@ bool unit_setting_may_occur(const char *text, size_t size)
 	/* odd line ends are for the parser */
 	if (memchr(text, '\r', size) || memchr(text, '\0', size))
 		return true;
-	for (const char *line = text, *next; line < end; line = next) {
-		const char *eol = memchr(line, '\n', (size_t)(end - line));
-
-		next = eol ? eol + 1 : end;
-		while (line < next && (*line == ' ' || *line == '\t'))
+	for (const char *line = text, *eol; line < end; line = eol + 1) {
+		while (line < end && (*line == ' ' || *line == '\t'))
 			line++;
-		/* a byte order mark may stand before any line */
-		if (line < next && ((unsigned char)*line == 0xef ||
-				    starts_setting(line, (size_t)(next - line))))
+		eol = memchr(line, '\n', (size_t)(end - line));
+		if (!eol)
+			eol = end;
+		if (eol - line > 1 && may_begin(line) &&
+		    ((unsigned char)*line == 0xef || assigns_setting(line, eol)))
 			return true;
 	}
 	return false;

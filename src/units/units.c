@@ -3,7 +3,9 @@
 
 #include "base/diag.h"
 #include "base/root.h"
+#include "units/unit-expand.h"
 #include "units/unit-scan.h"
+#include "units/unit-wants.h"
 
 #include <stdio.h>
 
@@ -42,7 +44,7 @@ static int note_enabled(struct gathering *g, const char *name)
 		return r;
 	if (r >= 0)
 		name = id;
-	if (unit_scan_concerns(g->scan, name))
+	if (unit_expand_concerns(g->scan, name))
 		strv_add(&g->more, name);
 	else if (!unit_scan_has(g->scan, name))
 		name = NULL;
@@ -52,7 +54,7 @@ static int note_enabled(struct gathering *g, const char *name)
 	if (name && unit_name_form(name, NULL) == UNIT_FORM_INSTANCE &&
 	    unit_name_default_slice(name, g->owner->user, slice) == 0) {
 		strv_add(&g->enabled, slice);
-		if (unit_scan_concerns(g->scan, slice))
+		if (unit_expand_concerns(g->scan, slice))
 			strv_add(&g->more, slice);
 	}
 	return strv_error(&g->enabled) < 0 || strv_error(&g->more) < 0 ? -ENOMEM : 0;
@@ -156,7 +158,7 @@ static int load_slices(struct gathering *g, struct unit_loader *loader)
 			continue;
 		(void)snprintf(slice, sizeof(slice), "%s", g->units->items[i].slice);
 		do {
-			if (!find(g->units, slice) && unit_scan_concerns(g->scan, slice))
+			if (!find(g->units, slice) && unit_expand_concerns(g->scan, slice))
 				strv_add(&names, slice);
 		} while (unit_name_parent_slice(slice, slice) == 0);
 		r = strv_error(&names);
@@ -332,7 +334,7 @@ static int add_quadlet_services(struct gathering *g)
 
 	for (size_t i = 0; i < quadlets->n; i++)
 		if (quadlets->items[i].matters ||
-		    unit_scan_concerns(g->scan, quadlets->items[i].service))
+		    unit_expand_concerns(g->scan, quadlets->items[i].service))
 			strv_add(&g->more, quadlets->items[i].service);
 	return strv_error(&g->more);
 }
@@ -341,7 +343,7 @@ static int add_quadlet_services(struct gathering *g)
 static int add_loaded(struct gathering *g, const struct strv *loaded)
 {
 	for (size_t i = 0; i < loaded->n; i++)
-		if (unit_scan_concerns(g->scan, loaded->items[i]))
+		if (unit_expand_concerns(g->scan, loaded->items[i]))
 			strv_add(&g->more, loaded->items[i]);
 	return strv_error(&g->more);
 }
@@ -364,33 +366,29 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 	if (r >= 0)
 		r = unit_path_open(root, owner, units.version, &path);
 	if (r >= 0)
-		r = unit_scan(root, &path, &budget, &scan);
-	if (r >= 0)
 		r = unit_quadlets_load(root, owner, &budget, &units.quadlets);
+	loader->root = root;
+	loader->path = &path;
+	loader->text.whole_reads = path.whole_reads;
+	loader->quadlets = &units.quadlets;
+	loader->version = units.version;
+	loader->user = owner->user;
+	loader->budget = &budget;
+	loader->diag = diag;
+	if (r >= 0)
+		r = unit_scan(loader, &scan);
 	if (r >= 0)
 		r = add_quadlet_services(&g);
 	if (r >= 0 && loaded)
 		r = add_loaded(&g, loaded);
 	/* without a memory setting anywhere nobody asks what is enabled */
 	if (r >= 0 && (scan.names.n > 0 || scan.stems.n > 0 || scan.types || g.more.n > 0))
-		r = unit_scan_wants(&scan, &path, &budget, note_wanted, &g);
+		r = unit_wants_walk(&scan, &path, &budget, note_wanted, &g);
 	if (r >= 0)
-		r = unit_scan_expand(&scan, &path, owner->user, &g.more, &budget);
-	if (r >= 0) {
-		loader->root = root;
-		loader->path = &path;
-		loader->text.whole_reads = path.whole_reads;
-		loader->aliases = &scan.aliases;
-		loader->no_shared = !scan.has_shared;
-		loader->no_types = ~scan.has_types;
-		loader->quadlets = &units.quadlets;
-		loader->version = units.version;
-		loader->user = owner->user;
-		loader->budget = &budget;
-		loader->diag = diag;
+		r = unit_expand(&scan, &path, owner->user, &g.more, &budget);
+	if (r >= 0)
 		r = load_all(&g, loader);
-		unit_text_done(&loader->text);
-	}
+	unit_text_done(&loader->text);
 	if (r >= 0 && owner->user && units.n > 0)
 		r = look_at_delegation(root, &units);
 	if (r >= 0)

@@ -17,7 +17,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct unit unit = { .type = unit_name_type(names[i]) };
 		_cleanup_diag_ struct diag diag = {};
-		int matters;
 
 		strv_add(&unit.sources, names[i]);
 		if (unit_parse(&(struct unit_parse){ .text = text,
@@ -27,8 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						     .diag = &diag },
 			       &unit) < 0)
 			abort();
-		matters = unit_parse_matters(text, size);
-		if (matters < 0 || (unit.n_lines > 0 && matters == 0))
+		if ((unit.n_lines > 0 || unit.slice) && !unit_setting_may_occur(text, size))
 			abort();
 		for (size_t k = 0; k < unit.n_lines; k++)
 			if (unit.lines[k].line == 0 || !unit.lines[k].value ||

@@ -86,20 +86,17 @@ int main(int argc, char **argv)
 	if (r >= 0)
 		r = unit_path_open_list(root, (const char *const *)argv + first,
 					(size_t)(last - first), &path);
+	loader.root = root;
+	loader.path = &path;
+	loader.user = user;
+	loader.budget = &budget;
+	loader.diag = &diag;
 	if (r >= 0)
-		r = unit_scan(root, &path, &budget, &scan);
+		r = unit_scan(&loader, &scan);
 	if (r < 0) {
 		fprintf(stderr, "unit-dump: %s\n", strerror(-r));
 		return 1;
 	}
-	loader.root = root;
-	loader.path = &path;
-	loader.aliases = &scan.aliases;
-	loader.no_shared = !scan.has_shared;
-	loader.no_types = ~scan.has_types;
-	loader.user = user;
-	loader.budget = &budget;
-	loader.diag = &diag;
 	for (int i = last + 1; i < argc && r >= 0; i++)
 		r = dump(&loader, argv[i]);
 	if (last + 1 >= argc) {
