@@ -84,6 +84,35 @@ size_t diag_count(const struct diag *diag, enum diag_level level)
 	return count;
 }
 
+static int compare_messages(const void *a, const void *b)
+{
+	const struct diag_message *x = a, *y = b;
+	int r = strcmp(x->path ? x->path : "", y->path ? y->path : "");
+
+	if (r == 0)
+		r = (x->line > y->line) - (x->line < y->line);
+	if (r == 0)
+		r = (x->column > y->column) - (x->column < y->column);
+	return r ? r : strcmp(x->text, y->text);
+}
+
+void diag_sort(struct diag *diag, size_t first)
+{
+	size_t n = first;
+
+	if (diag->n > first)
+		qsort(diag->messages + first, diag->n - first, sizeof(*diag->messages),
+		      compare_messages);
+	for (size_t i = first; i < diag->n; i++) {
+		if (n > first &&
+		    compare_messages(&diag->messages[i], &diag->messages[n - 1]) == 0)
+			message_done(&diag->messages[i]);
+		else
+			diag->messages[n++] = diag->messages[i];
+	}
+	diag->n = n;
+}
+
 void diag_move(struct diag *to, struct diag *from)
 {
 	for (size_t i = 0; i < from->n; i++) {

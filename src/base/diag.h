@@ -54,6 +54,9 @@ void diag_add(struct diag *diag, enum diag_level level, const struct diag_where 
 /* How many messages of that level there are. */
 size_t diag_count(const struct diag *diag, enum diag_level level) _pure_;
 
+/* Puts the messages from the first on in the order of their places, each once. */
+void diag_sort(struct diag *diag, size_t first);
+
 /* Moves all messages of from to the end of to. */
 void diag_move(struct diag *to, struct diag *from);
 

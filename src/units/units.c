@@ -356,7 +356,7 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 	_cleanup_unit_path_ struct unit_path path = {};
 	_cleanup_(unit_scan_done) struct unit_scan scan = {};
 	_cleanup_free_ struct unit_loader *loader = calloc(1, sizeof(*loader));
-	size_t budget = ROOT_MAX_DIR_ENTRIES;
+	size_t budget = ROOT_MAX_DIR_ENTRIES, first_message = diag->n;
 	struct gathering g = { .path = &path, .owner = owner, .scan = &scan, .units = &units };
 	int r;
 
@@ -397,6 +397,8 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 	strv_done(&g.more);
 	if (r < 0)
 		return r;
+	/* they came in the order of the directories' entries, which is no order */
+	diag_sort(diag, first_message);
 	units.incomplete = budget == 0;
 	if (units.incomplete)
 		diag_warning(
