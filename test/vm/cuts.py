@@ -211,7 +211,11 @@ class Cuts:
 
     def _expect_whole(self, image, said, where):
         """The next run has finished, or has taken back: policy and menu agree."""
-        off = self._judge(image, f"{where}, after the next run")
+        lines = [x for x in image.menu().decode().splitlines() if x.startswith("\tlinux\t")]
+        words = {boots.WORD in x for x in lines}
+        # another machine's grub-mkconfig writes other hints for its disks: the kernel lines count
+        expect(len(words) == 1, f"{where}, after the next run: some entries have the word, some do not: {lines}")
+        off = words.pop()
         expect(f"policy: {'off' if off else 'none'}" in said, f"{where}: policy and menu do not agree:\n{said}")
         return "finished" if off else "taken back"
 
