@@ -52,7 +52,7 @@ static int check_xen(const struct shell_script *script, struct diag *diag)
 
 /*
  * Edits one variable. Where its value cannot be known, the menu made of it may still tell that
- * there is nothing to do.
+ * there is nothing to do, unless the next menu may have a word against it.
  */
 static int edit_variable(struct shell_script *script, const struct boot_state *state,
 			 const struct boot_words *words, int variable, struct diag *diag)
@@ -67,7 +67,8 @@ static int edit_variable(struct shell_script *script, const struct boot_state *s
 		flags = want == MEMCG_OFF ? CMDLINE_NO_DISABLE : 0;
 	r = shell_edit(script, grub_variables[variable], want, flags, &trouble);
 	if (r == -ENOTSUP && state->entries_known && state->entries.n > 0 &&
-	    boot_n_differing(state, words->want) == 0)
+	    boot_n_differing(state, words->want) == 0 &&
+	    !grub_defaults_mention(script, want == MEMCG_ON ? CMDLINE_OFF : CMDLINE_ON))
 		return 0;
 	diag_move(diag, &trouble);
 	return r;

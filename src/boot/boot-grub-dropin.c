@@ -114,12 +114,14 @@ static int judge_defaults(const struct boot *boot, const struct boot_state *stat
 		return r;
 	need->plain = false;
 	/*
-	 * What they come to is known from the menu if our own words are not in it already. A
-	 * drop-in that is written anyway looks for itself: so it is the same the next time,
-	 * when the menu shows its effect.
+	 * What they come to is known from the menu if our own words are not in it already, and
+	 * nothing was written since that the menu does not have yet. A drop-in that is written
+	 * anyway looks for itself: so it is the same the next time, when the menu shows its
+	 * effect.
 	 */
 	if (words->want == BOOT_WANT_OFF || !state->entries_known ||
-	    root_exists(boot->root, GRUB_OUR_DROPIN) || entries_ask_for(state, opposite))
+	    root_exists(boot->root, GRUB_OUR_DROPIN) || entries_ask_for(state, opposite) ||
+	    grub_defaults_mention(&script, opposite))
 		need->take_out = true;
 	if (words->want == BOOT_WANT_OFF ? !(words->flags & CMDLINE_NO_DISABLE)
 					 : words->flags & CMDLINE_WRITE_ENABLE)

@@ -175,6 +175,20 @@ int grub_load_defaults(const struct root *root, bool dropins, const char *withou
 	return 0;
 }
 
+bool grub_defaults_mention(const struct shell_script *script, enum cmdline_request request)
+{
+	static const char *const names[_CMDLINE_REQUEST_MAX][2] = {
+		[CMDLINE_ON] = { "cgroup_enable", "cgroup-enable" },
+		[CMDLINE_OFF] = { "cgroup_disable", "cgroup-disable" },
+	};
+
+	for (size_t i = 0; i < script->n; i++)
+		for (size_t k = 0; k < 2; k++)
+			if (mentions(script->files[i].text, names[request][k]))
+				return true;
+	return false;
+}
+
 /* Where byte at of the line "LINUX DEFAULT" was written. */
 static int note_place(const struct shell_script *script, const struct shell_value *linux_value,
 		      const struct shell_value *default_value, size_t at,

@@ -32,6 +32,11 @@ void grub_done(struct grub *grub);
 int grub_load_defaults(const struct root *root, bool dropins, const char *without,
 		       struct shell_script *ret, struct diag *diag) _must_check_;
 
+/* Whether a line that is no comment has the option's name in it: for values that only running
+ * the defaults would tell, a menu that was made before says nothing then. */
+bool grub_defaults_mention(const struct shell_script *script,
+			   enum cmdline_request request) _pure_;
+
 /* The variables that reach a kernel's command line. */
 extern const char *const grub_variables[];
 enum {

@@ -292,16 +292,16 @@ static void test_u_boot_menu(void **state _unused_)
 		int r;
 		const char *value; /* U_BOOT_PARAMETERS behind the fragment */
 	} rows[] = {
-		{ "", BOOT_WANT_OFF, CHANGESET_CHANGED, "ro quiet cgroup_disable=memory" },
+		{ "", BOOT_WANT_OFF, CHANGESET_CHANGED, "cgroup_disable=memory ro quiet" },
 		{ "U_BOOT_PARAMETERS=\"ro splash\"\n", BOOT_WANT_OFF, CHANGESET_CHANGED,
-		  "ro splash cgroup_disable=memory" },
+		  "cgroup_disable=memory ro splash" },
 		{ "U_BOOT_PARAMETERS=\"a cgroup_enable=cpuset,memory -- b\"\n", BOOT_WANT_OFF,
-		  CHANGESET_CHANGED, "a cgroup_enable=cpuset cgroup_disable=memory -- b" },
+		  CHANGESET_CHANGED, "cgroup_disable=memory a cgroup_enable=cpuset -- b" },
 		{ "U_BOOT_PARAMETERS=\"a cgroup_disable=memory\"\n", BOOT_WANT_ON,
 		  CHANGESET_CHANGED, "a" },
 		{ "U_BOOT_PARAMETERS=\"a\"\n", BOOT_WANT_ON, CHANGESET_UNCHANGED, NULL },
 		{ "U_BOOT_PARAMETERS=$(echo b)\n", BOOT_WANT_OFF, CHANGESET_CHANGED,
-		  "b cgroup_disable=memory" },
+		  "cgroup_disable=memory b" },
 	};
 	static const char ours[] = "/etc/u-boot-menu/conf.d/zz-memcg-policy.conf";
 
