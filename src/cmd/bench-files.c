@@ -86,7 +86,7 @@ int bench_write_outputs(const struct args *args, const struct result *result,
 			const struct json *document, struct diag *diag)
 {
 	_cleanup_free_ char *text = NULL;
-	FILE *f;
+	FILE *f = NULL;
 	int r = 0;
 
 	if (args->output) {
@@ -217,7 +217,7 @@ int bench_plot(const struct cmd *cmd)
 	_cleanup_diag_ struct diag diag = {}, apart = {};
 	const char *path = cmd->args->output ? cmd->args->output : "-";
 	bool compared;
-	FILE *f;
+	FILE *f = NULL;
 	int r = load(cmd, &loaded, &diag);
 
 	if (r >= 0)

@@ -325,7 +325,7 @@ static void test_summary_verdicts(void **state _unused_)
 static char *to_text(const struct result *result)
 {
 	_cleanup_json_ struct json *value = result_to_json(result);
-	char *text;
+	char *text = NULL;
 
 	assert_int_equal(json_print(value, false, &text), 0);
 	return text;

@@ -103,7 +103,7 @@ static void compare_find(const char *text, size_t size, const char *pointer)
 	_cleanup_json_ struct json *top = NULL;
 	_cleanup_free_ char *printed = NULL, *copy = str_dup_n(text, size);
 	struct json *at = NULL;
-	struct json_span span;
+	struct json_span span = {};
 	size_t offset;
 	int r = find_one(text, size, pointer, &span);
 
