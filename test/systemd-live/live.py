@@ -151,7 +151,7 @@ def check(root, off):
     if version >= 258:
         lost.add("limit.service")
     expect(told == lost, f"records for {sorted(told)}, expected {sorted(lost)}")
-    expect(len(records) == len(lost) + 1, f"{len(records)} records")
+    expect(len(records) == len(lost) + 1, "\n".join(["more records:", *(r["MESSAGE"] for r in records)]))
     expect("Result=success" in (live / "warn").read_text(), "the service failed")
     expect((live / "failed").read_text() == "", "a unit of ours failed")
     expect((live / "again").read_text() == "", "told twice")
