@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """./dev bench: speed and size, side by side in one run with what a user would run instead.
 
-bench.py BUILD_DIR [SECTION...]     sections: start status apply units entries
+bench.py BUILD_DIR [SECTION...]     sections: start status apply units entries generator
 
 Every table compares programs by whole-process wall and CPU time, the order shuffled inside each
 round, medians and the median of the paired ratios to the first row (wall, CPU). These are figures to read, not
@@ -18,7 +18,7 @@ import tempfile
 
 here = pathlib.Path(__file__).resolve().parent
 build = pathlib.Path(sys.argv[1]).resolve()
-sections = sys.argv[2:] or ["start", "status", "apply", "units", "entries"]
+sections = sys.argv[2:] or ["start", "status", "apply", "units", "entries", "generator"]
 program = build / "memcg-policy"
 
 
@@ -129,6 +129,10 @@ def entries(tmp):
         subprocess.run([sys.executable, script, str(build)], check=False)
 
 
+def generator(tmp):
+    subprocess.run([sys.executable, here / "generator.py", str(build)], check=False)
+
+
 with tempfile.TemporaryDirectory(prefix="memcg-bench-") as directory:
     TEMPORARY = pathlib.Path(directory)
     ONCE = TEMPORARY / "once"
@@ -137,4 +141,4 @@ with tempfile.TemporaryDirectory(prefix="memcg-bench-") as directory:
         sub = pathlib.Path(directory) / section
         sub.mkdir()
         {"start": start, "status": status, "apply": apply, "units": units,
-         "entries": entries}[section](sub)
+         "entries": entries, "generator": generator}[section](sub)
