@@ -11,6 +11,9 @@
 #define SUMMARY_KEY    "*summary"
 #define DIFFERENCE_KEY "*running"
 
+#define FIELD_FILE "MEMCG_POLICY_FILE"
+#define FIELD_LINE "MEMCG_POLICY_LINE"
+
 /* --- records --- */
 
 static void record_done(struct warn_record *record)
@@ -45,17 +48,24 @@ static void add_number(struct warn_record *record, const char *name, uint64_t va
 	strv_addf(&record->fields, "%s=%llu", name, (unsigned long long)value);
 }
 
-/* FNV-1a: told or not told, nobody gains by a collision. */
+/*
+ * FNV-1a: told or not told, nobody gains by a collision. Where a setting is written does not
+ * count: the service cannot read every file that an administrator can.
+ */
 static uint64_t digest(const struct strv *fields)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-	for (size_t i = 0; i < fields->n; i++)
+	for (size_t i = 0; i < fields->n; i++) {
+		if (str_skip_prefix(fields->items[i], FIELD_FILE "=") ||
+		    str_skip_prefix(fields->items[i], FIELD_LINE "="))
+			continue;
 		for (const char *p = fields->items[i];; p++) {
 			hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
 			if (!*p)
 				break;
 		}
+	}
 	return hash;
 }
 
@@ -112,8 +122,8 @@ static void add_finding(struct warn_record *record, const struct unit_finding *f
 	add_field(record, "MEMCG_POLICY_VALUE", finding->value);
 	add_field(record, "MEMCG_POLICY_WHY", finding->why);
 	if (finding->path) {
-		add_field(record, "MEMCG_POLICY_FILE", finding->path);
-		add_number(record, "MEMCG_POLICY_LINE", finding->line);
+		add_field(record, FIELD_FILE, finding->path);
+		add_number(record, FIELD_LINE, finding->line);
 	}
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Real systemd under user-mode Linux, once with memcg and once without: what "units" says of each
-kind of setting, the records at the units, FailClosed=, and the sandbox of the service.
+kind of setting, the records at the units, FailClosed=, users' managers, a kernel that does not run as
+decided, and 2,000 units.
 
-usage: live.py BUILD-DIR [SUITE...]   BUILD-DIR: without sanitizers, -Dprefix=/usr
+usage: live.py [--short] BUILD-DIR [SUITE...]   BUILD-DIR: without sanitizers, -Dprefix=/usr
 """
 
 import json
@@ -13,186 +14,303 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-SOURCE = HERE.parent.parent
-sys.path.insert(0, str(HERE.parent / "vm"))
-import disk  # noqa: E402
-import vm  # noqa: E402
+import uml
+import vm
+from uml import write
 
-PACKAGES = ["systemd-sysv", "dbus", "libjson-c5", "systemd-oomd"]
-SERVICES = {
-    "max.service": "MemoryMax=64M",
-    "high.service": "MemoryHigh=64M",
-    "limit.service": "MemoryLimit=64M",
-    "both.service": "MemoryLimit=1G\nMemoryMax=64M",
-    "oomd.service": "ManagedOOMSwap=kill",
-    "inslice.service": "Slice=lim.slice\nMemoryMax=64M",
-    "tpl@.service": "MemoryMax=64M",
-    "deleg.service": "Delegate=yes\nMemoryMax=64M",
-    "innomem.service": "Slice=nomem.slice\nMemoryMax=64M",
-    "closed.service": "MemoryMax=64M",
-    "bad.service": "MemoryMax=512MB",
-    "pct.service": "MemoryMax=10%",
-    "plain.service": "",
-}
-SLICES = {"lim.slice": "MemoryMax=128M", "nomem.slice": "DisableControllers=memory"}
-# (unit, setting): the state with memcg on and off; MemoryLimit= has its own rule
+OFF = "cgroup_disable=memory"
+# (unit, setting): the state with memcg on and off; those of MemoryLimit= depend on systemd
 STATES = {
     ("max.service", "MemoryMax"): ("enforced", "unenforced"),
     ("high.service", "MemoryHigh"): ("enforced", "unenforced"),
+    ("min.service", "MemoryMin"): ("enforced", "unenforced"),
     ("both.service", "MemoryMax"): ("enforced", "unenforced"),
     ("both.service", "MemoryLimit"): ("ignored", "ignored"),
     ("oomd.service", "ManagedOOMSwap"): ("enforced", "unenforced"),
     ("inslice.service", "MemoryMax"): ("enforced", "unenforced"),
     ("lim.slice", "MemoryMax"): ("enforced", "unenforced"),
+    ("-.slice", "MemoryMax"): ("ignored", "ignored"),
     ("tpl@a.service", "MemoryMax"): ("enforced", "unenforced"),
     ("deleg.service", "MemoryMax"): ("enforced", "unenforced"),
+    ("deleg.service", "Delegate"): ("enforced", "unenforced"),
     ("innomem.service", "MemoryMax"): ("unenforced", "unenforced"),
     ("closed.service", "MemoryMax"): ("enforced", "unenforced"),
     ("bad.service", "MemoryMax"): ("invalid", "invalid"),
     ("pct.service", "MemoryMax"): ("enforced", "unenforced"),
+    (uml.LINKED, "MemoryMax"): ("enforced", "unenforced"),
 }
-SCRIPT = """exec >/live/log 2>&1
+# they run whatever becomes of closed.service
+OTHERS = ["max.service", "plain.service", "inslice.service", "tpl@a.service", "dbus.service", uml.LINKED]
+SCRIPT = f"""
 systemctl --version | sed -n '1s/systemd \\([0-9]*\\).*/\\1/p' >/live/version
+systemctl is-system-running >/live/running
 memcg-policy units --json >/live/units.json
 journalctl -b -t memcg-policy -o json --no-pager >/live/records.json
-systemctl show -p Result memcg-policy-warn.service >/live/warn
-systemctl --no-pager status max.service >/live/max
-systemctl --no-pager status closed.service >/live/closed
-systemctl --no-pager --failed --no-legend | grep memcg-policy >/live/failed
-memcg-policy warn >/live/again
+journalctl -b -t memcg-policy -x --no-pager >/live/explained
+systemctl show -P Result memcg-policy-warn.service >/live/result
+for unit in max closed plain; do
+	systemctl --no-pager status $unit.service >/live/status-$unit
+	journalctl -b -o cat --no-pager -u $unit.service SYSLOG_IDENTIFIER=memcg-policy >/live/journal-$unit
+done
+systemctl start closed.service 2>/live/start-closed && echo started >>/live/start-closed
+systemctl is-active {' '.join(OTHERS)} >/live/others
+systemctl --no-pager --failed --no-legend >/live/failed
+memcg-policy warn --json >/live/again.json
+memcg-policy check >/live/check
+start=$(date +%s%N)
+memcg-policy apply --hook >/live/hook 2>&1 && memcg-policy warn >>/live/hook 2>&1 || echo failed >>/live/hook
+end=$(date +%s%N)
+echo $(((end - start) / 1000)) >/live/hook-us
+printf '[Service]\\nMemoryMax=32M\\n' >/etc/systemd/system/max.service.d/more.conf
+systemctl daemon-reload
+memcg-policy warn --json >/live/changed.json
+rm /etc/systemd/system/max.service.d/more.conf
+# a user's manager
+systemctl start user@1000.service
+alice() {{ setpriv --reuid 1000 --regid 1000 --clear-groups env -i PATH=$PATH XDG_RUNTIME_DIR=/run/user/1000 "$@"; }}
+alice timeout 60 systemctl --user is-system-running --wait
+alice memcg-policy units --user --json >/live/user.json
+memcg-policy units --all-users --json >/live/users.json
 """
-LIVE_UNIT = """[Unit]
-After=multi-user.target memcg-policy-warn.service
-[Service]
-Type=oneshot
-ExecStart=/bin/sh /live/script
-ExecStopPost=/bin/systemctl poweroff -ff
-"""
 
 
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    path.write_text(text)
+def say(text):
+    print(f"    {text}", flush=True)
 
 
-def make_root(suite, build, root):
-    disk.unpack(disk.bootstrap(suite, PACKAGES), root)
-    for source, target in (
-        (build / "memcg-policy", "usr/bin"),
-        (build / "memcg-policy-generator", "usr/lib/systemd/system-generators"),
-        (build / "systemd/memcg-policy-warn.service", "usr/lib/systemd/system"),
-        (SOURCE / "systemd/memcg-policy.catalog", "usr/lib/systemd/catalog"),
-    ):
-        (root / target).mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, root / target)
-    units = root / "etc/systemd/system"
-    wants = units / "multi-user.target.wants"
-    wants.mkdir(parents=True, exist_ok=True)
-    for name, lines in SERVICES.items():
-        write(units / name, f"[Service]\nExecStart=/bin/sleep infinity\n{lines}\n")
-        instance = name.replace("@.", "@a.")
-        (wants / instance).symlink_to(f"../{name}")
-    for name, lines in SLICES.items():
-        write(units / name, f"[Slice]\n{lines}\n")
-    write(units / "live.service", LIVE_UNIT)
-    (wants / "live.service").symlink_to("../live.service")
-    (wants / "memcg-policy-warn.service").unlink(missing_ok=True)
-    (wants / "memcg-policy-warn.service").symlink_to("/usr/lib/systemd/system/memcg-policy-warn.service")
-    for name in ("systemd-udevd.service", "getty@tty1.service", "serial-getty@ttyS0.service"):
-        (units / name).unlink(missing_ok=True)
-        (units / name).symlink_to("/dev/null")
-    write(root / "etc/memcg-policy/policy.conf", "[Policy]\nFailClosed=closed.service\n")
-    write(root / "etc/fstab", "")
-    write(root / "live/script", SCRIPT)
+class Live:
+    """One suite's root, and what its last boot left in /live."""
 
+    def __init__(self, suite, build, root):
+        self.suite, self.build, self.root = suite, build, root
+        self.off = False
 
-def boot(root, *words):
-    with tempfile.TemporaryDirectory() as tmp:
-        command = ["linux.uml", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw"]
-        command += ["mem=512M", "con=null", "con0=null,fd:1", "console=tty0", f"uml_dir={tmp}"]
-        command += ["init=/lib/systemd/systemd", *words]
-        try:
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=400,
-                env={**os.environ, "TMPDIR": tmp},
-            )
-        except subprocess.TimeoutExpired as e:
-            raise vm.Failed(f"no power-off: {(e.stdout or b'')[-1500:].decode(errors='replace')}") from None
-    if not (root / "live/again").exists():
-        raise vm.Failed(f"the script did not run:\n{done.stdout[-1500:].decode(errors='replace')}")
-
-
-def check(root, off):
-    live = root / "live"
-
-    def expect(condition, what):
+    def expect(self, condition, what):
         if not condition:
-            raise vm.Failed(f"memcg {'off' if off else 'on'}: {what}")
+            raise vm.Failed(f"memcg {'off' if self.off else 'on'}: {what}")
 
-    version = int((live / "version").read_text())
-    said = json.loads((live / "units.json").read_text())
-    states = {(f["unit"], f["setting"]): f for f in said["findings"]}
-    expected = dict(STATES)
-    expected["limit.service", "MemoryLimit"] = (
-        ("ignored", "ignored") if version >= 258 else ("enforced", "unenforced")
-    )
-    expect(said["memcg"] == ("off" if off else "on"), f"memcg is {said['memcg']}")
-    expect(said["judged"] == "manager", "judged by the files")
-    for key, pair in expected.items():
-        found = states.get(key)
-        expect(found, f"{key}: no finding")
-        expect(found["state"] == pair[off], f"{key}: {found['state']}: {found['why']}")
-    records = [json.loads(line) for line in (live / "records.json").read_text().splitlines()]
-    told = {r["MEMCG_POLICY_UNIT"] for r in records if "MEMCG_POLICY_UNIT" in r}
-    lost = {u for (u, _), pair in expected.items() if pair[off] == "unenforced"}
-    if version >= 258:
-        lost.add("limit.service")
-    expect(told == lost, f"records for {sorted(told)}, expected {sorted(lost)}")
-    expect(len(records) == len(lost) + 1, "\n".join(["more records:", *(r["MESSAGE"] for r in records)]))
-    expect("Result=success" in (live / "warn").read_text(), "the service failed")
-    expect((live / "failed").read_text() == "", "a unit of ours failed")
-    expect((live / "again").read_text() == "", "told twice")
-    line = "max.service: MemoryMax=64M is not enforced"
-    expect((line in (live / "max").read_text()) == off, "systemctl status max.service")
-    closed = (live / "closed").read_text()
-    asserted = "AssertControlGroupController=memory was not met" in closed
-    expect(asserted == off, f"closed.service: {closed}")
-    expect(("active (running)" in closed) != off, f"closed.service: {closed}")
+    def text(self, name):
+        return (self.root / "live" / name).read_text(errors="replace")
+
+    def json(self, name):
+        try:
+            return json.loads(self.text(name))
+        except json.JSONDecodeError as e:
+            raise vm.Failed(f"{name}: {e}: {self.text(name)[:500]!r}\n{self.text('log')[-1500:]}") from None
+
+    def make(self):
+        uml.make_root(self.suite, self.build, self.root)
+        (self.root / "etc/systemd/system/max.service.d").mkdir()
+
+    def boot(self, off, script, **kwargs):
+        self.off = off
+        uml.boot(self.root, script, *([OFF] if off else []), **kwargs)
+
+    # --- the settings ---
+
+    def expected(self):
+        """{(unit, setting): state} of this suite's systemd, and the units that get a record."""
+        version = int(self.text("version"))
+        states = {key: pair[self.off] for key, pair in STATES.items()}
+        states["limit.service", "MemoryLimit"] = (
+            "ignored" if version >= 258 else "unenforced" if self.off else "enforced"
+        )
+        told = {u for (u, s), state in states.items() if state == "unenforced" and s != "Delegate"}
+        # beside MemoryMax=, which holds, an ignored MemoryLimit= is no loss
+        told |= {u for (u, s), state in states.items() if state == "ignored" and u != "both.service"}
+        return states, told
+
+    def settings(self, off):
+        """Everything at once: states, records, what is kept from starting, what a second run says."""
+        self.boot(off, SCRIPT)
+        self.states()
+        self.records()
+        self.closed()
+        self.again()
+        self.users()
+
+    def states(self):
+        said = self.json("units.json")
+        found = {(f["unit"], f["setting"]): f for f in said["findings"]}
+        self.expect(said["memcg"] == ("off" if self.off else "on"), f"memcg is {said['memcg']}")
+        self.expect(said["judged"] == "manager", "judged by the files")
+        wrong = [
+            f"{unit} {setting}: {found.get((unit, setting), {}).get('state')}, expected {state}: "
+            f"{found.get((unit, setting), {}).get('why')}"
+            for (unit, setting), state in self.expected()[0].items()
+            if found.get((unit, setting), {}).get("state") != state
+        ]
+        self.expect(not wrong, "\n".join(wrong))
+        percent = found["pct.service", "MemoryMax"]
+        self.expect(percent["percent"] == "10%" and percent["bytes"], f"10 % of known memory: {percent}")
+        self.expect(any("OOMPolicy" in s for s in said["host"]) == self.off, f"of the host: {said['host']}")
+        self.expect(any("oomd" in s for s in said["host"]) == self.off, f"of the host: {said['host']}")
+
+    def records(self):
+        records = [json.loads(line) for line in self.text("records.json").splitlines()]
+        told = sorted(r["MEMCG_POLICY_UNIT"] for r in records if "MEMCG_POLICY_UNIT" in r)
+        expected = sorted(self.expected()[1])
+        self.expect(told == expected, f"records for {told}, expected {expected}")
+        self.expect(len(records) == len(told) + bool(told), "\n".join(r["MESSAGE"] for r in records))
+        self.expect(all(isinstance(r["MESSAGE"], str) and "\x1b" not in r["MESSAGE"] and "\n" not in r["MESSAGE"]
+                        for r in records), "a record that is not plain text")
+        self.expect(self.text("result") == "success\n", f"the service: {self.text('result')}")
+        line = "max.service: MemoryMax=64M is not enforced: the memory controller is off"
+        self.expect((line in self.text("status-max")) == self.off, f"status: {self.text('status-max')}")
+        journal = self.text("journal-max").splitlines()
+        self.expect(len(journal) == self.off and all(line in j for j in journal), f"journalctl -u: {journal}")
+        self.expect(not self.text("journal-plain"), "journalctl -u plain.service has a record")
+        self.expect("it can use all memory" in self.text("explained"), "the catalog is not shown")
+
+    def closed(self):
+        status, start = self.text("status-closed"), self.text("start-closed")
+        asserted = "AssertControlGroupController=memory was not met" in status
+        self.expect(asserted == self.off, f"closed.service: {status}")
+        self.expect(("active (running)" in status) != self.off, f"closed.service: {status}")
+        self.expect(("started" in start) != self.off, f"systemctl start: {start}")
+        self.expect(("Assertion failed" in start) == self.off, f"systemctl start: {start}")
+        if self.off:
+            say(start.splitlines()[0])
+            journal = self.text("journal-closed")
+            self.expect("it is not started (FailClosed=)" in journal, f"the record says nothing of it: {journal}")
+        others = self.text("others").split()
+        self.expect(others == ["active"] * len(OTHERS), f"{OTHERS}: {others}")
+        failed = [f for f in self.text("failed").splitlines() if "oomd" not in f]
+        self.expect(not failed, f"failed: {failed}")
+
+    def again(self):
+        again = [r["message"] for r in self.json("again.json")["records"]]
+        self.expect(not again, f"told twice: {again}")
+        self.expect(self.text("hook") == "", f"apply --hook, warn: {self.text('hook')}")
+        say(f"apply --hook and warn with nothing new: {int(self.text('hook-us')) / 1000:.0f} ms in this machine")
+        changed = [r["message"] for r in self.json("changed.json")["records"]]
+        if self.off:
+            right = len(changed) == 1 and changed[0].startswith("max.service: MemoryMax=32M is not enforced")
+            self.expect(right, f"after one unit changed: {changed}")
+        else:
+            self.expect(not changed, f"after one unit changed: {changed}")
+
+    def users(self):
+        for name in ("user.json", "users.json"):
+            said = self.json(name)
+            self.expect(said["judged"] == "manager", f"{name}: judged by the files: {said['warnings']}")
+            mine = [f for f in said["findings"] if f["unit"] == "mine.service"]
+            wanted = "unenforced" if self.off else "enforced"
+            self.expect([(f["user"], f["state"], f["active"]) for f in mine] == [(1000, wanted, True)], f"{name}: {mine}")
+
+    # --- a kernel that does not run as decided ---
+
+    def difference(self):
+        """Policy, defaults and menu want memcg; this kernel was started without."""
+        root = self.root
+        write(root / "etc/memcg-policy/policy.conf", "[Policy]\nMemcg=on\n")
+        write(root / "etc/default/grub", 'GRUB_CMDLINE_LINUX_DEFAULT=""\nGRUB_CMDLINE_LINUX=""\n')
+        write(root / "boot/config-6.1.0-1-amd64", "CONFIG_CGROUPS=y\nCONFIG_MEMCG=y\n")
+        write(root / "boot/vmlinuz-6.1.0-1-amd64", "")
+        write(root / "usr/sbin/grub-mkconfig", "#!/bin/sh\nfor x in ${sysconfdir}/default/grub.d/*.cfg ; do . \"${x}\"; done\n")
+        (root / "usr/sbin/grub-mkconfig").chmod(0o755)
+        write(root / "boot/grub/grub.cfg", GRUB_CFG)
+        self.boot(True, DIFFERENCE)
+        differ = [r["message"] for r in self.json("first.json")["records"] if "want" in r["message"]]
+        journal = self.text("journal").splitlines()
+        self.expect(len(journal) == 1 and "the memory controller is off" in journal[0], f"{journal}\n{self.text('status')}")
+        self.expect(not differ, f"told again in the same boot: {differ}")
+        self.boot(False, DIFFERENCE)
+        self.expect(not self.text("journal"), f"told although all agrees: {self.text('journal')}")
+        write(root / "etc/memcg-policy/policy.conf", "[Policy]\n")
+        (root / "boot/grub/grub.cfg").unlink()
+        (root / "etc/default/grub").unlink()
+
+    # --- many ---
+
+    def many(self):
+        """1,000 services that are loaded, 1,000 slices that are active; each with a limit."""
+        units = self.root / "etc/systemd/system"
+        slices = [f"many{i:04}.slice" for i in range(1000)]
+        services = [f"many{i:04}.service" for i in range(1000)]
+        for name in slices:
+            write(units / name, "[Slice]\nMemoryMax=64M\n")
+        for name in services:
+            write(units / name, f"{uml.SLEEP}MemoryMax=64M\n")
+        write(units / "many.target", f"[Unit]\nWants={' '.join(slices)}\nBefore={' '.join(services)}\n")
+        uml.link(units / "multi-user.target.wants/many.target", "../many.target")
+        for off in (True, False):
+            self.boot(off, MANY, timeout=900)
+            said = self.json("units.json")
+            mine = [f for f in said["findings"] if f["unit"].startswith("many")]
+            self.expect(said["judged"] == "manager", "judged by the files")
+            self.expect(len(mine) == 2000, f"{len(mine)} findings")
+            states = {f["state"] for f in mine}
+            self.expect(states == {"unenforced" if off else "enforced"}, f"states: {states}")
+            self.expect(sum(f["active"] for f in mine) == 1000, "not 1,000 of them active")
+            offline = [f for f in self.json("offline.json")["findings"] if f["unit"].startswith("many")]
+            self.expect(len(offline) == 2000, f"{len(offline)} findings offline")
+            for name, what in (("live", "units"), ("files", "units --root=/"), ("warn", "warn, told before"), ("generator", "generator")):
+                user, system, wall = self.text(f"{name}-time").split()
+                say(f"memcg {'off' if off else 'on'}, 2,000 units, {what}: {wall} s, CPU {user} + {system} s (in this machine)")
+        started = time.monotonic()
+        subprocess.run([self.build / "memcg-policy", "units", f"--root={self.root}"], stdout=subprocess.DEVNULL, check=False)
+        say(f"2,000 units, units --root on this system: {time.monotonic() - started:.3f} s")
+        for name in slices + services + ["many.target"]:
+            (units / name).unlink()
+        (units / "multi-user.target.wants/many.target").unlink()
 
 
-def main():
+GRUB_CFG = """menuentry 'Debian GNU/Linux' --class debian $menuentry_id_option 'gnulinux-simple-1' {
+	linux	/boot/vmlinuz-6.1.0-1-amd64 root=UUID=1 ro quiet
+	initrd	/boot/initrd.img-6.1.0-1-amd64
+}
+"""
+DIFFERENCE = """
+memcg-policy status >/live/status
+memcg-policy warn --json >/live/first.json
+memcg-policy warn --json >/live/second.json
+journalctl -b -o cat --no-pager MESSAGE_ID=393053ebab894bc1b0c2494f4cf9d4f7 >/live/journal
+"""
+# user, system and wall time in seconds, by bash's own clock
+MANY = """
+cat >/live/many.sh <<'END'
+TIMEFORMAT='%U %S %R'
+{ time memcg-policy units --json >/live/units.json 2>/live/units.err; } 2>/live/live-time
+{ time memcg-policy units --root=/ --json >/live/offline.json 2>/live/offline.err; } 2>/live/files-time
+memcg-policy warn >/dev/null
+{ time memcg-policy warn >/live/warn.out 2>&1; } 2>/live/warn-time
+mkdir -p /tmp/out
+{ time /usr/lib/systemd/system-generators/memcg-policy-generator /tmp/out /tmp/out /tmp/out; } 2>/live/generator-time
+END
+bash /live/many.sh
+"""
+
+
+def steps(short):
+    return [
+        ("a root with the program", Live.make),
+        ("memcg off: states, records, FailClosed=, users", lambda live: live.settings(True)),
+        ("memcg on: all holds, nothing is said", lambda live: live.settings(False)),
+    ] + ([] if short else [
+        ("policy and menu want it, the kernel runs without", Live.difference),
+        ("2,000 units", Live.many),
+    ])
+
+
+def main(arguments):
+    short = "--short" in arguments
+    build, *suites = [a for a in arguments if a != "--short"]
     if not shutil.which("linux.uml") or os.geteuid() != 0:
         print("SKIP live: not root, or no linux.uml (package user-mode-linux)")
         return 77
-    build = pathlib.Path(sys.argv[1]).resolve()
     report = vm.Report()
-    for suite in sys.argv[2:] or ["bookworm"]:
+    for suite in suites or ["bookworm"]:
         with tempfile.TemporaryDirectory(prefix="live-", dir=vm.cache_dir()) as tmp:
             root = pathlib.Path(tmp, "root")
             root.mkdir()
             root.chmod(0o755)
-
-            def run(off, words):
-                shutil.rmtree(root / "run", ignore_errors=True)
-                (root / "run").mkdir()
-                (root / "live/again").unlink(missing_ok=True)
-                boot(root, *words)
-                check(root, off)
-
-            report.run(
-                f"{suite}-live",
-                [
-                    ("a root with the program", lambda: make_root(suite, build, root)),
-                    ("memcg off", lambda: run(True, ["cgroup_disable=memory"])),
-                    ("memcg on", lambda: run(False, [])),
-                ],
-            )
+            report.run(f"{suite}-live", steps(short), Live(suite, pathlib.Path(build).resolve(), root))
     return report.close()
 
 
 if __name__ == "__main__":
     os.umask(0o022)
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
