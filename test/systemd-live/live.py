@@ -135,7 +135,7 @@ class Live:
         said = self.json("units.json")
         found = {(f["unit"], f["setting"]): f for f in said["findings"]}
         self.expect(said["memcg"] == ("off" if self.off else "on"), f"memcg is {said['memcg']}")
-        self.expect(said["judged"] == "manager", "judged by the files")
+        self.expect(said["judged"] == "manager", f"judged by the files: {said['warnings']}")
         wrong = [
             f"{unit} {setting}: {found.get((unit, setting), {}).get('state')}, expected {state}: "
             f"{found.get((unit, setting), {}).get('why')}"
@@ -240,7 +240,7 @@ class Live:
             self.boot(off, MANY, timeout=900)
             said = self.json("units.json")
             mine = [f for f in said["findings"] if f["unit"].startswith("many")]
-            self.expect(said["judged"] == "manager", "judged by the files")
+            self.expect(said["judged"] == "manager", f"judged by the files: {said['warnings']}")
             self.expect(len(mine) == 2000, f"{len(mine)} findings")
             states = {f["state"] for f in mine}
             self.expect(states == {"unenforced" if off else "enforced"}, f"states: {states}")
