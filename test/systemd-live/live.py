@@ -1,20 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Real systemd under user-mode Linux, once with memcg and once without: what "units" says of each
-kind of setting, the records at the units, FailClosed=, users' managers, a kernel that does not run as
-decided, and 2,000 units.
+kind of setting, the records at the units, FailClosed=, users' managers, and a kernel that does not run as decided.
 
-usage: live.py [--short] BUILD-DIR [SUITE...]   BUILD-DIR: without sanitizers, -Dprefix=/usr
+usage: live.py [--short] [BUILD-DIR] [SUITE...]   BUILD-DIR: without sanitizers
 """
 
 import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 
 import uml
 import vm
@@ -223,40 +220,6 @@ class Live:
         (root / "boot/grub/grub.cfg").unlink()
         (root / "etc/default/grub").unlink()
 
-    # --- many ---
-
-    def many(self):
-        """1,000 services that are loaded, 1,000 slices that are active; each with a limit."""
-        units = self.root / "etc/systemd/system"
-        slices = [f"many{i:04}.slice" for i in range(1000)]
-        services = [f"many{i:04}.service" for i in range(1000)]
-        for name in slices:
-            write(units / name, "[Slice]\nMemoryMax=64M\n")
-        for name in services:
-            write(units / name, f"{uml.SLEEP}MemoryMax=64M\n")
-        write(units / "many.target", f"[Unit]\nWants={' '.join(slices)}\nBefore={' '.join(services)}\n")
-        uml.link(units / "multi-user.target.wants/many.target", "../many.target")
-        for off in (True, False):
-            self.boot(off, MANY, timeout=900)
-            said = self.json("units.json")
-            mine = [f for f in said["findings"] if f["unit"].startswith("many")]
-            self.expect(said["judged"] == "manager", f"judged by the files: {said['warnings']}")
-            self.expect(len(mine) == 2000, f"{len(mine)} findings")
-            states = {f["state"] for f in mine}
-            self.expect(states == {"unenforced" if off else "enforced"}, f"states: {states}")
-            self.expect(sum(f["active"] for f in mine) == 1000, "not 1,000 of them active")
-            offline = [f for f in self.json("offline.json")["findings"] if f["unit"].startswith("many")]
-            self.expect(len(offline) == 2000, f"{len(offline)} findings offline")
-            for name, what in (("live", "units"), ("files", "units --root=/"), ("warn", "warn, told before"), ("generator", "generator")):
-                user, system, wall = self.text(f"{name}-time").split()
-                say(f"memcg {'off' if off else 'on'}, 2,000 units, {what}: {wall} s, CPU {user} + {system} s (in this machine)")
-        started = time.monotonic()
-        subprocess.run([self.build / "memcg-policy", "units", f"--root={self.root}"], stdout=subprocess.DEVNULL, check=False)
-        say(f"2,000 units, units --root on this system: {time.monotonic() - started:.3f} s")
-        for name in slices + services + ["many.target"]:
-            (units / name).unlink()
-        (units / "multi-user.target.wants/many.target").unlink()
-
 
 GRUB_CFG = """menuentry 'Debian GNU/Linux' --class debian $menuentry_id_option 'gnulinux-simple-1' {
 	linux	/boot/vmlinuz-6.1.0-1-amd64 root=UUID=1 ro quiet
@@ -269,19 +232,6 @@ memcg-policy warn --json >/live/first.json
 memcg-policy warn --json >/live/second.json
 journalctl -b -o cat --no-pager MESSAGE_ID=393053ebab894bc1b0c2494f4cf9d4f7 >/live/journal
 """
-# user, system and wall time in seconds, by bash's own clock
-MANY = """
-cat >/live/many.sh <<'END'
-TIMEFORMAT='%U %S %R'
-{ time memcg-policy units --json >/live/units.json 2>/live/units.err; } 2>/live/live-time
-{ time memcg-policy units --root=/ --json >/live/offline.json 2>/live/offline.err; } 2>/live/files-time
-memcg-policy warn >/dev/null
-{ time memcg-policy warn >/live/warn.out 2>&1; } 2>/live/warn-time
-mkdir -p /tmp/out
-{ time /usr/lib/systemd/system-generators/memcg-policy-generator /tmp/out /tmp/out /tmp/out; } 2>/live/generator-time
-END
-bash /live/many.sh
-"""
 
 
 def steps(short):
@@ -291,13 +241,12 @@ def steps(short):
         ("memcg on: all holds, nothing is said", lambda live: live.settings(False)),
     ] + ([] if short else [
         ("policy and menu want it, the kernel runs without", Live.difference),
-        ("2,000 units", Live.many),
     ])
 
 
 def main(arguments):
     short = "--short" in arguments
-    build, *suites = [a for a in arguments if a != "--short"]
+    build, *suites = [a for a in arguments if a != "--short"] or [os.environ["MEMCG_POLICY_BUILD"]]
     if not shutil.which("linux.uml") or os.geteuid() != 0:
         print("SKIP live: not root, or no linux.uml (package user-mode-linux)")
         return 77

@@ -68,12 +68,13 @@ def install(build, root):
     for source, target in (
         (build / "memcg-policy", "usr/bin"),
         (build / "memcg-policy-generator", "usr/lib/systemd/system-generators"),
-        (build / "systemd/memcg-policy-warn.service", "usr/lib/systemd/system"),
         (SOURCE / "systemd/memcg-policy.catalog", "usr/lib/systemd/catalog"),
         (SOURCE / "policy.conf", "usr/lib/memcg-policy"),
     ):
         (root / target).mkdir(parents=True, exist_ok=True)
         shutil.copy(source, root / target)
+    service = (build / "systemd/memcg-policy-warn.service").read_text()
+    write(root / "usr/lib/systemd/system/memcg-policy-warn.service", service.replace("/usr/local/", "/usr/"))
     shutil.copytree(SOURCE / "needs.d", root / "usr/lib/memcg-policy/needs.d",
                     ignore=shutil.ignore_patterns("meson.build"))
     # newer ones open files by /proc/self/fd
