@@ -4,7 +4,7 @@
 
 random-defaults.py [COUNT]. Each file is put together at random out of what shells allow:
 quotes, continued lines, variables in variables, appended values, comments, exports, values set
-twice, "if". TEST_SEED= repeats a run.
+twice, "if". The same files each time, others with MEMCG_POLICY_SEED=.
 """
 import collections
 import os
@@ -92,8 +92,8 @@ def defaults(rng):
 
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    seed = int(os.environ.get("TEST_SEED", random.randrange(2**32)))
-    print(f"TEST_SEED={seed} (repeat it with that)")
+    seed = int(os.environ.get("MEMCG_POLICY_SEED") or 1)
+    print(f"MEMCG_POLICY_SEED={seed}")
     failed, seen = 0, collections.Counter()
     with tempfile.TemporaryDirectory(prefix="memcg-defaults-") as scratch:
         scratch = pathlib.Path(scratch)
