@@ -4,19 +4,32 @@
 #include "base/root.h"
 #include "base/str.h"
 
-bool fstab_root_is_read_only(const struct root *root)
+/* Without a file there are no lines. */
+static void read_lines(const struct root *root, struct strv *ret)
 {
 	_cleanup_free_ char *text = NULL;
+
+	if (root_read(root, "/etc/fstab", ROOT_MAX_PROC, &text, NULL) >= 0)
+		strv_split(ret, text, "\n");
+}
+
+/* The fields of a line: false unless it is an entry with a type. */
+static bool read_entry(const char *line, struct strv *ret)
+{
+	strv_split(ret, line, " \t");
+	return ret->n >= 3 && *ret->items[0] != '#';
+}
+
+bool fstab_root_is_read_only(const struct root *root)
+{
 	_cleanup_strv_ struct strv lines = {};
 
-	if (root_read(root, "/etc/fstab", ROOT_MAX_PROC, &text, NULL) < 0)
-		return false;
-	strv_split(&lines, text, "\n");
+	read_lines(root, &lines);
 	for (size_t i = 0; i < lines.n; i++) {
 		_cleanup_strv_ struct strv fields = {}, options = {};
 
-		strv_split(&fields, lines.items[i], " \t");
-		if (fields.n < 4 || *fields.items[0] == '#' || !streq(fields.items[1], "/"))
+		if (!read_entry(lines.items[i], &fields) || fields.n < 4 ||
+		    !streq(fields.items[1], "/"))
 			continue;
 		strv_split(&options, fields.items[3], ",");
 		return strv_contains(&options, "ro");
@@ -40,17 +53,13 @@ static bool is_mounted(const struct root *root, const char *path)
 const char *fstab_unmounted_boot(const struct root *root)
 {
 	static const char *const places[] = { "/boot", "/efi", "/boot/efi", "/boot/firmware" };
-	_cleanup_free_ char *text = NULL;
 	_cleanup_strv_ struct strv lines = {};
 
-	if (root_read(root, "/etc/fstab", ROOT_MAX_PROC, &text, NULL) < 0)
-		return NULL;
-	strv_split(&lines, text, "\n");
+	read_lines(root, &lines);
 	for (size_t i = 0; i < lines.n; i++) {
 		_cleanup_strv_ struct strv fields = {};
 
-		strv_split(&fields, lines.items[i], " \t");
-		if (fields.n < 3 || *fields.items[0] == '#')
+		if (!read_entry(lines.items[i], &fields))
 			continue;
 		for (size_t k = 0; k < ARRAY_SIZE(places); k++)
 			if (streq(fields.items[1], places[k]) && !is_mounted(root, places[k]))
