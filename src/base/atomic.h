@@ -53,6 +53,24 @@ int content_read(const struct root *root, const char *path, size_t max,
 int atomic_put(const struct root *root, const char *path, const struct content *expected,
 	       const struct content *wanted, mode_t mode, unsigned flags) _must_check_;
 
+/* One file to put; the bytes are borrowed. See atomic_put(). */
+struct atomic_change {
+	const char *path;
+	const struct content *expected;
+	const struct content *wanted;
+	mode_t mode;
+	unsigned flags;
+};
+
+/*
+ * Puts many files, each as atomic_put() does, in their order: all temporaries are
+ * written and on the disk before the first name moves, so the disk is waited for once and not
+ * once a file. ATOMIC_BOOT is the only flag that counts, and no file is deleted. On a failure
+ * *ret_at is the file it failed at; any of them holds its old or its new bytes.
+ */
+int atomic_put_all(const struct root *root, const struct atomic_change *changes, size_t n,
+		   size_t *ret_at) _must_check_;
+
 /*
  * Overwrites bytes in place by one write of the whole file, whose size must not change: for
  * GRUB's environment block, whose blocks GRUB itself writes, so that it must never be renamed

@@ -218,16 +218,63 @@ static void report_write(struct diag *diag, enum diag_level level, const char *p
 		 r == -ESTALE ? "was changed by somebody else meanwhile" : strerror(-r));
 }
 
+/* Each holds four descriptors while it is on its way. */
+enum { BATCH_MAX = 64 };
+
+/*
+ * How many edits from i on go to the disk together: replacements that a boot loader reads,
+ * whose times mean nothing.
+ */
+static size_t batch_size(const struct changeset *cs, size_t i)
+{
+	size_t n = 0;
+
+	for (; i + n < cs->n && n < BATCH_MAX; n++) {
+		const struct edit *e = &cs->edits[i + n];
+
+		if (e->flags != ATOMIC_BOOT || !e->old.data || !e->new.data)
+			break;
+	}
+	return n;
+}
+
+static int apply_batch(const struct root *root, const struct edit *edits, size_t n,
+		       struct diag *diag)
+{
+	struct atomic_change changes[BATCH_MAX];
+	size_t at = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		changes[i] = (struct atomic_change){ .path = edits[i].path,
+						     .expected = &edits[i].old,
+						     .wanted = &edits[i].new,
+						     .mode = edits[i].mode,
+						     .flags = edits[i].flags };
+	r = atomic_put_all(root, changes, n, &at);
+	if (r < 0)
+		report_write(diag, DIAG_ERROR, edits[at].path, r);
+	return r;
+}
+
 static int apply(const struct root *root, const struct changeset *cs, struct diag *diag)
 {
-	for (size_t i = 0; i < cs->n; i++) {
+	for (size_t i = 0; i < cs->n;) {
 		const struct edit *e = &cs->edits[i];
-		int r = apply_edit(root, e->path, &e->old, &e->new, e->mode, e->flags);
+		size_t n = batch_size(cs, i);
+		int r;
 
-		if (r < 0) {
-			report_write(diag, DIAG_ERROR, e->path, r);
-			return r;
+		if (n > 1) {
+			r = apply_batch(root, e, n, diag);
+			i += n;
+		} else {
+			r = apply_edit(root, e->path, &e->old, &e->new, e->mode, e->flags);
+			if (r < 0)
+				report_write(diag, DIAG_ERROR, e->path, r);
+			i++;
 		}
+		if (r < 0)
+			return r;
 	}
 	for (size_t i = 0; i < cs->rmdirs.n; i++) {
 		int r = atomic_rmdir(root, cs->rmdirs.items[i]);
