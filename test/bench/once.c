@@ -6,7 +6,9 @@
  * from that of the process that spawned it.
  */
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
