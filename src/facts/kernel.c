@@ -2,6 +2,7 @@
 #include "facts/kernel.h"
 
 #include "base/str.h"
+#include "facts/kernel-log.h"
 #include "facts/kimage.h"
 #include "facts/release.h"
 
@@ -114,6 +115,8 @@ int kernel_ask_enable(const struct root *root, struct kernel *kernel,
 		return 0;
 	if (kernel->running)
 		r = kimage_running_honours_enable(root, &answer);
+	if (kernel->running && r != -ENOMEM && answer == ANSWER_UNKNOWN)
+		r = kernel_said_honours_enable(root, &answer);
 	if ((r < 0 || answer == ANSWER_UNKNOWN) && r != -ENOMEM && kernel->image)
 		r = kimage_honours_enable(root, kernel->image, cache, &answer, &release);
 	if (r == -ENOMEM)

@@ -3,11 +3,14 @@
 """Kernel truth: boots user-mode Linux with odd command lines and cgroup mounts.
 
 What the kernel did with a line (its log, the controllers of its v2 root) must be what
-cmdline_predict() says of that line, and what the tool says when it runs inside. Kernels that
-honour cgroup_enable= cannot be had as packages: their two order rules are tested on recorded
-logs, in test/unit/test-cmdline.c.
+cmdline_predict() says of that line, and what the tool says when it runs inside. Whether the
+kernel honours cgroup_enable= must come out of its symbols, its log, the environment it gave to
+init and its image. What is then foretold of all other lines must be right, or "unknown".
 
-usage: truth.py BUILD-DIR [LINE-NUMBER]
+usage: truth.py BUILD-DIR [--kernel VARIANT] [LINE-NUMBER]
+
+Without a variant: Debian's user-mode-linux. kernels.py ("./dev kernels") makes the variants, of
+kernels that honour cgroup_enable=; "all" is every one of them.
 """
 
 import json
@@ -20,6 +23,10 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, here)
+
+from kernels import VARIANTS, path as kernel_path  # noqa: E402
+
 uml = os.path.join(here, "..", "vm", "uml.sh")
 build = os.path.abspath(sys.argv[1])
 facts_print = os.path.join(build, "test", "uml", "facts-print")
@@ -51,6 +58,15 @@ LINES = [
     "cgroup_enable=memory",
     "cgroup_disable=memory cgroup_enable=memory",
     "cgroup_enable=memory cgroup_disable=memory",
+    "cgroup_disable=memory cgroup_enable=memory cgroup_disable=cpu,memory",
+    "cgroup_enable=memory cgroup_disable=memory cgroup_enable=cpuset",
+    "cgroup_disable=memory cgroup-enable=cpuset,,memory",
+    'cgroup_disable=memory "cgroup_enable=memory"',
+    "cgroup_disable=memory cgroup_enable=Memory",
+    "cgroup_disable=memory cgroup_enable",
+    "cgroup_disable=memory -- cgroup_enable=memory",
+    "cgroup_enable=memory -- cgroup_disable=memory",
+    "cgroup_enable=cpuset cgroup_memory=1",
     "cgroup_memory=1 cgroup_no_v1=memory cgroup.memory=nokmem swapaccount=0",
     "-- cgroup_disable=memory",
     '"--" cgroup_disable=memory',
@@ -89,9 +105,9 @@ def inside(script, words="", attempts=2):
     return done.stdout
 
 
-def facts(line=None):
-    command = [facts_print] + ([line] if line is not None else [])
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+def facts(*arguments):
+    return json.loads(subprocess.run([facts_print, *arguments], stdout=subprocess.PIPE,
+                                     check=True).stdout)
 
 
 def both(answers):
@@ -102,6 +118,10 @@ def both(answers):
     return tool, whole["running"]
 
 
+# how the kernel under test treats cgroup_enable=, and what it is without a word
+RULE, DEFAULT, HONOURS = "mainline", "on", "no"
+
+
 def check_line(words):
     """The kernel, the prediction and the tool agree about one line."""
     output = inside(
@@ -110,22 +130,58 @@ def check_line(words):
         words)
     line, controllers, log, answers = output.split("==\n")
     tool, running = both(answers)
-    predicted = facts(line)
+    predicted = facts("--rule", RULE, DEFAULT, line)
     on = "memory" in controllers.split()
-    logged = re.search(r"^(\[ *[0-9.]+\] )?(cgroup: )?Disabling memory control group subsystem$",
-                       log, re.M)
-    expect("the kernel's log and its v2 root", bool(logged), not on)
+    logged = [word for _, _, word in re.findall(
+        r"^(\[ *[0-9.]+\] )?(cgroup: )?(Disabling|Enabling) memory control group subsystem$",
+        log, re.M)]
+    if on:
+        expect("the kernel's log and its v2 root", "Disabling" in logged and
+               "Enabling" not in logged, False)
+    else:
+        expect("the kernel's log and its v2 root", "Disabling" in logged, True)
     kernel = "on" if on else "off"
     expect("prediction and kernel", predicted["predicted"], kernel)
     expect("tool and kernel", running["memcg"], kernel)
     expect("tool and prediction", tool["request"], predicted["predicted_request"])
     expect("tool and prediction", tool["token"], predicted["predicted_token"])
-    expect("honours_enable of a mainline kernel", tool["honours_enable"], "no")
+    expect("honours_enable by its symbols", tool["honours_enable"], HONOURS)
+    # a kernel that has no such word leaves it to init; one that has it says so in its log
+    asked = "cgroup_enable=" in line.replace("cgroup-", "cgroup_").partition(" -- ")[0]
+    known = re.search(r"Enabling \S+ control group subsystem", log)
+    expect("honours_enable by the environment of init", tool["environment_honours"],
+           "no" if asked and HONOURS == "no" else "unknown")
+    expect("honours_enable by what it said", tool["said_honours"],
+           HONOURS if (asked and HONOURS == "no") or known else "unknown")
     expect("hierarchy", tool["hierarchy"], "v2")
     expect("source", tool["source"], "/sys/fs/cgroup/cgroup.controllers")
-    if not on and tool["token"].strip('"') not in tool["why"]:
+    if not on and tool["token"] and tool["token"].strip('"') not in tool["why"]:
         raise Wrong(f"why: {tool['why']!r} does not name {tool['token']!r}")
     return f"{kernel}, asks for {tool['request']}"
+
+
+def check_foretold(words):
+    """What the kernel of one boot is thought to do with every other line is what it would do."""
+    with tempfile.NamedTemporaryFile("w", errors="surrogateescape") as file:
+        file.writelines(line + "\n" for line in LINES)
+        file.flush()
+        output = inside(f"mount -t cgroup2 cgroup2 /sys/fs/cgroup; {facts_print} --lines {file.name}",
+                        words)
+    states = json.loads(output)["states"]
+    expect("lines", len(states), len(LINES))
+    for line, state in zip(LINES, states):
+        if state != "unknown":
+            expect(f"of {line!r}", state, facts("--rule", RULE, DEFAULT, line)["predicted"])
+    unknown = [line for line, state in zip(LINES, states) if state == "unknown"]
+    return f"{len(LINES) - len(unknown)} lines foretold" + \
+        (f", not told: {unknown}" if unknown else "")
+
+
+def check_image(path):
+    """The kernel's own file, not booted."""
+    answer = facts("--image", path)
+    expect("honours_enable by its image", answer["honours_enable"], HONOURS)
+    return f"{answer['release']} {HONOURS}"
 
 
 ASK = f"{facts_print}; {status}"
@@ -168,7 +224,8 @@ MOUNTS = [
 def check_mounts(case):
     name, commands, *wanted = case
     after = "true" if NEST in commands else ASK
-    for words, want in zip(("", "cgroup_disable=memory"), wanted):
+    for words, want in zip(("" if DEFAULT == "on" else "cgroup_enable=memory",
+                            "cgroup_disable=memory"), wanted):
         output = inside(f"{{ {commands or ':'}; }} 2>/dev/null; cd /; {after}", words)
         tool, _ = both(output)
         expect(f"with {words or 'no word'}",
@@ -194,15 +251,24 @@ def check_silence(_):
     return "opens no /proc/cgroups, starts no program"
 
 
-def main():
-    if not shutil.which("linux.uml"):
-        print("SKIP truth: no linux.uml (Debian package user-mode-linux)")
-        return 77
+def use(variant):
+    global RULE, DEFAULT, HONOURS  # pylint: disable=global-statement
+    if not os.access(kernel_path(variant), os.X_OK):
+        print(f"SKIP truth: no {kernel_path(variant)} (./dev kernels)")
+        return False
+    os.environ["UML_KERNEL"] = str(kernel_path(variant))
+    RULE, DEFAULT, HONOURS = VARIANTS[variant].rule, VARIANTS[variant].default, "yes"
+    return True
+
+
+def run_all(wanted, image):
     jobs = [(f"line {i}: {words!r}", check_line, words) for i, words in enumerate(LINES, 1)]
+    jobs += [(f"foretold from {words!r}", check_foretold, words) for words in (
+        "", "cgroup_disable=memory", "cgroup_enable=memory",
+        "cgroup_disable=memory cgroup_enable=memory", "cgroup_enable=memory cgroup_disable=memory")]
     jobs += [(f"mounts: {case[0]}", check_mounts, case) for case in MOUNTS]
-    jobs.append(("silence", check_silence, None))
-    if len(sys.argv) > 2:
-        jobs = [job for job in jobs if sys.argv[2] in job[0]]
+    jobs += [("silence", check_silence, None), ("image", check_image, image)]
+    jobs = [job for job in jobs if wanted in job[0]]
     failed = 0
 
     def run(job):
@@ -217,6 +283,26 @@ def main():
             failed += not good
     print(f"{len(jobs) - failed} agree, {failed} do not")
     return failed != 0
+
+
+def main():
+    argv, names = sys.argv[2:], []
+    if argv[:1] == ["--kernel"]:
+        names = list(VARIANTS) if argv[1] == "all" else [argv[1]]
+        argv = argv[2:]
+    wanted = argv[0] if argv else ""
+    failed = False
+    for name in names:
+        if not use(name):
+            return 77
+        print(f"--- {name}: {RULE}, {DEFAULT} without a word", flush=True)
+        failed |= run_all(wanted, os.environ["UML_KERNEL"])
+    if names:
+        return failed
+    if not shutil.which("linux.uml"):
+        print("SKIP truth: no linux.uml (Debian package user-mode-linux)")
+        return 77
+    return run_all(wanted, shutil.which("linux.uml"))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@
 #   -w DIR    is writable inside too, at the same path
 #   -m MEM    memory (256M); -t SECONDS  until it is given up (60)
 #
+# UML_KERNEL is another kernel than linux.uml, as test/uml/kernels.py makes them.
+#
 # Inside: /proc, /sys, /dev and a tmpfs on /run with TMPDIR=/run/tmp; no cgroup tree, mount the one
 # you need. Prints what the command printed and exits as it did; 125: no such kernel, or it died.
 set -eu
@@ -34,7 +36,7 @@ done
 shift $((OPTIND - 1))
 [ $# -gt 0 ] || usage
 
-kernel=$(command -v linux.uml) || {
+kernel=${UML_KERNEL:-$(command -v linux.uml)} || {
 	echo "uml.sh: no linux.uml (Debian package user-mode-linux)" >&2
 	exit 125
 }
