@@ -5,8 +5,8 @@
  *   facts-print                       of this system
  *   facts-print --rule RULE DEFAULT LINE
  *                                     what a kernel would make of a line; RULE as in truth.py
- *   facts-print --lines FILE          what this system's kernel would make of each line of a file
- *   facts-print --image PATH          of a kernel's image
+ *   facts-print --lines FILE          what this system's kernel would make of each line of a
+ * file facts-print --image PATH          of a kernel's image
  */
 
 #include "base/json.h"
