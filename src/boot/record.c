@@ -88,6 +88,23 @@ static int get_bytes(const struct json *object, const char *key, struct content 
 
 /* --- a record as JSON --- */
 
+/*
+ * A name with bytes that JSON text cannot hold (json.h escapes them, for people) is there a
+ * second time, as bytes.
+ */
+static void add_path(struct json *object, const char *path)
+{
+	_cleanup_free_ char *escaped = str_escape(path, strlen(path));
+
+	json_add_string(object, "path", path);
+	if (!escaped)
+		json_add(object, "path", NULL); /* out of memory: printing fails */
+	else if (!streq(escaped, path))
+		add_bytes(object, "path_bytes",
+			  &(struct content){ .data = (char *)(uintptr_t)path,
+					     .size = strlen(path) });
+}
+
 static struct json *strings_to_json(const struct strv *v)
 {
 	struct json *array = json_new_array();
@@ -119,7 +136,7 @@ static int print_record(const struct changeset *cs, const char *verb, const stru
 		const struct edit *edit = &cs->edits[i];
 		struct json *object = json_new_object();
 
-		json_add_string(object, "path", edit->path);
+		add_path(object, edit->path);
 		json_add_int(object, "mode", edit->mode);
 		json_add_int(object, "flags", edit->flags);
 		add_bytes(object, "old", &edit->old);
@@ -138,6 +155,23 @@ static int get_string(const struct json *object, const char *key, char **ret)
 		return -EBADMSG;
 	*ret = strdup(s);
 	return *ret ? 0 : -ENOMEM;
+}
+
+static int get_path(const struct json *object, char **ret)
+{
+	_cleanup_content_ struct content bytes = {};
+	int r;
+
+	if (!json_has(object, "path_bytes"))
+		r = get_string(object, "path", ret);
+	else {
+		r = get_bytes(object, "path_bytes", &bytes);
+		if (r >= 0 && (!bytes.data || strlen(bytes.data) != bytes.size))
+			r = -EBADMSG;
+		if (r >= 0)
+			*ret = TAKE_PTR(bytes.data);
+	}
+	return r >= 0 && **ret != '/' ? -EBADMSG : r;
 }
 
 static int get_strings(const struct json *object, const char *key, struct strv *ret)
@@ -159,10 +193,8 @@ static int get_strings(const struct json *object, const char *key, struct strv *
 static int get_edit(const struct json *object, struct edit *ret)
 {
 	uint64_t mode, flags;
-	int r = get_string(object, "path", &ret->path);
+	int r = get_path(object, &ret->path);
 
-	if (r >= 0 && *ret->path != '/')
-		r = -EBADMSG;
 	if (r >= 0)
 		r = get_bytes(object, "old", &ret->old);
 	if (r >= 0)
