@@ -267,6 +267,7 @@ static int add_entry(const struct boot *boot, const struct rpi *rpi, const char 
 	entry->source = strdup(path);
 	if (r < 0 || !entry->id || !entry->title || !entry->source)
 		return -ENOMEM;
+	entry->tree_size = strlen(entry->args) - strlen(line);
 	entry->line = 1;
 	entry->is_default = is_default;
 	entry->ours = true;

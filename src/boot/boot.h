@@ -12,12 +12,13 @@
 
 /* One thing that can be booted. */
 struct boot_entry {
-	char *id;     /* as the loader knows it */
-	char *title;  /* as people see it, " > " between a submenu and its entry */
-	char *kernel; /* release ("6.1.0-18-amd64"), or NULL when it cannot be told */
-	char *image;  /* the kernel's file as the loader names it, or NULL */
-	char *args;   /* the command line as the loader will pass it, without the image */
-	char *source; /* file and line that says so */
+	char *id;	  /* as the loader knows it */
+	char *title;	  /* as people see it, " > " between a submenu and its entry */
+	char *kernel;	  /* release ("6.1.0-18-amd64"), or NULL when it cannot be told */
+	char *image;	  /* the kernel's file as the loader names it, or NULL */
+	char *args;	  /* the command line as the loader will pass it, without the image */
+	size_t tree_size; /* bytes at its start that the device tree adds, not the source */
+	char *source;	  /* file and line that says so */
 	unsigned line;
 	bool is_default; /* the next boot takes it unless someone chooses */
 	bool recovery;

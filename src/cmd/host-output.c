@@ -29,8 +29,26 @@ static struct json *place_to_json(const char *text, const char *path, unsigned l
 	return object;
 }
 
-static struct json *running_to_json(const struct running *running)
+static void add_origin(struct json *running, const struct origin *origin)
 {
+	struct json *object;
+
+	if (origin->kind == ORIGIN_NONE) {
+		json_add_null(running, "origin");
+		return;
+	}
+	object = json_new_object();
+	json_add_string(object, "kind", origin_kind_to_string(origin->kind));
+	json_add_string(object, "text", origin_text(origin));
+	json_add_string(object, "path", origin->path);
+	add_line(object, origin->line);
+	json_add(running, "origin", object);
+}
+
+static struct json *running_to_json(const struct host *host)
+{
+	const struct running *running = &host->facts.running;
+	const struct origin *origin = &host->origin;
 	struct json *object = json_new_object();
 
 	json_add_string(object, "memcg", memcg_state_to_string(running->memcg));
@@ -41,6 +59,9 @@ static struct json *running_to_json(const struct running *running)
 	json_add_string(object, "source", running->source);
 	json_add_string(object, "request", cmdline_request_to_string(running->request));
 	json_add_string(object, "token", running->token);
+	add_origin(object, origin);
+	json_add_string(object, "entry", origin->booted ? origin->booted->id : NULL);
+	json_add_string(object, "kexec", answer_to_string(origin->kexec));
 	return object;
 }
 
@@ -188,7 +209,7 @@ struct json *host_to_json(const struct cmd *cmd, const struct host *host,
 	json_add_string(top, "version", VERSION);
 	json_add_string(top, "root", root_path(cmd->root));
 	json_add_string(top, "mode", mode_to_string(root_mode(cmd->root)));
-	json_add(top, "running", running_to_json(&host->facts.running));
+	json_add(top, "running", running_to_json(host));
 	json_add(top, "kernels", kernels_to_json(&host->facts.kernels));
 	json_add(top, "policy", policy_to_json(&host->policy));
 	json_add(top, "decision", decision_to_json(host));
@@ -249,8 +270,29 @@ static void print_place(bool behind, const char *path, unsigned line)
 	putchar(')');
 }
 
-static void print_running(const struct cmd *cmd, const struct running *running)
+/* Where the word on the line comes from. */
+static void print_origin(const struct host *host)
 {
+	const struct origin *origin = &host->origin;
+
+	if (origin->kind == ORIGIN_NONE)
+		return;
+	printf("  %-11s", "its word");
+	if (origin->kind == ORIGIN_ENTRY && origin->booted &&
+	    streq_ptr(origin->path, origin->booted->source)) {
+		fputs("in the boot entry \"", stdout);
+		print_safe(origin->booted->title);
+		putchar('"');
+	} else
+		fputs(origin_text(origin), stdout);
+	print_place(true, origin->path, origin->line);
+	putchar('\n');
+}
+
+static void print_running(const struct cmd *cmd, const struct host *host)
+{
+	const struct running *running = &host->facts.running;
+
 	if (running->memcg == MEMCG_NOT_LOOKED) {
 		puts("  running    -           this is another system's root");
 		return;
@@ -259,15 +301,19 @@ static void print_running(const struct cmd *cmd, const struct running *running)
 	if (running->why)
 		print_safe(running->why);
 	print_place(running->why, running->source, 0);
-	if (running->release) {
-		printf("\n  %-11s", "kernel");
-		print_safe(running->release);
-		if (running->hierarchy > HIERARCHY_UNKNOWN)
-			printf(", cgroup %s", hierarchy_to_string(running->hierarchy));
-		if (running->container && !streq(running->container, "none") &&
-		    !streq(running->container, "unknown"))
-			printf(", in a container (%s)", running->container);
-	}
+	putchar('\n');
+	print_origin(host);
+	if (!running->release)
+		return;
+	printf("  %-11s", "kernel");
+	print_safe(running->release);
+	if (running->hierarchy > HIERARCHY_UNKNOWN)
+		printf(", cgroup %s", hierarchy_to_string(running->hierarchy));
+	if (running->container && !streq(running->container, "none") &&
+	    !streq(running->container, "unknown"))
+		printf(", in a container (%s)", running->container);
+	if (host->origin.kexec == ANSWER_YES)
+		fputs(", started by kexec", stdout);
 	putchar('\n');
 }
 
@@ -365,7 +411,7 @@ void host_print(const struct cmd *cmd, const struct host *host)
 {
 	printf("%sMemory controller (memcg)%s\n", term_begin(cmd->term, TERM_BOLD),
 	       term_end(cmd->term));
-	print_running(cmd, &host->facts.running);
+	print_running(cmd, host);
 	print_next(cmd, host);
 	print_policy(host);
 	print_boot(host);

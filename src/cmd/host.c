@@ -180,6 +180,65 @@ static const char *want_name(enum boot_want want)
 	return want == BOOT_WANT_ON ? "on" : "off";
 }
 
+/* "reboot" may start something else than the boot loader. */
+static void warn_of_shortcuts(const struct root *root, struct diag *diag)
+{
+	_cleanup_free_ char *loaded = NULL;
+
+	if (root_read(root, "/sys/kernel/kexec_loaded", 16, &loaded, NULL) >= 0 &&
+	    *loaded == '1')
+		diag_warning(
+			diag,
+			&(struct diag_where){ .path = "/sys/kernel/kexec_loaded",
+					      .hint = "kexec -u" },
+			"a kernel is loaded for kexec: \"reboot\" may start that one, with "
+			"its own line, and ask no boot loader");
+	if (root_exists(root, "/run/nextroot/usr"))
+		diag_warning(
+			diag, &(struct diag_where){ .path = "/run/nextroot" },
+			"a system is prepared for a soft-reboot: \"reboot\" may start that "
+			"one and leave the kernel as it is");
+}
+
+/*
+ * Configuration and entries are as decided, and the running kernel is not. A reboot is the
+ * answer, but not where what made it so stands beside the boot loader's line.
+ */
+static int judge_running(struct host *host, enum boot_want want, struct diag *diag)
+{
+	const struct origin *origin = &host->origin;
+	const char *now = memcg_state_to_string(host->facts.running.memcg);
+	const char *token = host->facts.running.token;
+	bool enabled = host->next_entry && host->next_entry->request == CMDLINE_ON;
+
+	/* an enabling word of the loader's may still win over the tree's */
+	if (want == BOOT_WANT_ON &&
+	    (origin->kind == ORIGIN_BOOTCONFIG ||
+	     (origin->kind == ORIGIN_DEVICE_TREE && !enabled && origin->changed == ANSWER_NO)))
+		return set_verdict(host, VERDICT_IMPOSSIBLE, NULL,
+				   "%s is %s (%s): no boot entry can take it away", token,
+				   origin_text(origin), origin->path);
+	warn_of_shortcuts(host->root, diag);
+	if (origin->kexec == ANSWER_YES)
+		return set_verdict(host, VERDICT_REBOOT_REQUIRED, "reboot",
+				   "everything is in line; kexec started this kernel and asked "
+				   "no boot loader: memcg is %s until a full reboot",
+				   now);
+	if (origin->booted && !origin->booted->is_default && origin->changed == ANSWER_NO)
+		return set_verdict(
+			host, VERDICT_REBOOT_REQUIRED, "reboot",
+			"everything is in line; this is the entry \"%s\" and not the "
+			"default one: memcg is %s until the next boot",
+			origin->booted->title, now);
+	if (origin->kind == ORIGIN_UNKNOWN && origin->changed == ANSWER_NO)
+		return set_verdict(host, VERDICT_REBOOT_REQUIRED, "reboot",
+				   "everything is in line; %s was typed at the boot menu or "
+				   "added by the loader: memcg is %s until the next boot",
+				   token, now);
+	return set_verdict(host, VERDICT_REBOOT_REQUIRED, "reboot",
+			   "everything is in line; memcg is %s until the next boot", now);
+}
+
 static int judge(struct host *host, struct diag *diag)
 {
 	const struct running *running = &host->facts.running;
@@ -216,9 +275,7 @@ static int judge(struct host *host, struct diag *diag)
 		if (running->memcg == MEMCG_UNAVAILABLE && host->next != MEMCG_ON)
 			return set_verdict(host, VERDICT_IMPOSSIBLE, NULL,
 					   "this kernel is built without memcg");
-		return set_verdict(host, VERDICT_REBOOT_REQUIRED, "reboot",
-				   "everything is in line; memcg is %s until the next boot",
-				   memcg_state_to_string(running->memcg));
+		return judge_running(host, want, diag);
 	}
 	if (host->next == MEMCG_UNKNOWN || running->memcg == MEMCG_UNKNOWN)
 		return set_verdict(host, VERDICT_UNKNOWN, NULL,
@@ -235,7 +292,9 @@ static int load_boot(struct host *host, struct diag *diag)
 
 	if (r >= 0)
 		r = boot_read(&host->boot, &host->state, diag);
-	return r < 0 ? r : find_next(host);
+	if (r >= 0)
+		r = find_next(host);
+	return r < 0 ? r : origin_find(&host->boot, &host->state, &host->facts, &host->origin);
 }
 
 struct unit_basis host_unit_basis(const struct host *host)
@@ -326,6 +385,7 @@ void host_done(struct host *host)
 	policy_done(&host->policy);
 	needs_done(&host->needs);
 	decision_done(&host->decision);
+	origin_done(&host->origin);
 	boot_state_done(&host->state);
 	if (host->unit_files_loaded)
 		units_done(&host->unit_files);

@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "boot/boot.h"
+#include "boot/origin.h"
 #include "facts/facts.h"
 #include "policy/decide.h"
 #include "policy/need.h"
@@ -51,6 +52,7 @@ struct host {
 	struct boot_state state;
 	enum memcg_state next;		     /* of the default entry, on that entry's kernel */
 	const struct boot_entry *next_entry; /* borrowed from state, or NULL */
+	struct origin origin;
 
 	/* with HOST_UNITS */
 	struct units unit_files;

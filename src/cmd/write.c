@@ -7,6 +7,7 @@
 #include "boot/diff.h"
 #include "boot/refuse.h"
 #include "cmd/cmd.h"
+#include "cmd/reboot-note.h"
 #include "needs/needs.h"
 #include "ui/output.h"
 
@@ -165,7 +166,24 @@ static bool reboot_required(const struct write *w, const struct changeset *cs)
 		return now == MEMCG_OFF;
 	if (cs->want == BOOT_WANT_OFF)
 		return now == MEMCG_ON;
-	return false;
+	return w->next_differs;
+}
+
+/* What was taken back is nothing that is wanted: the entries tell what comes of it. */
+static int look_again(struct write *w, const struct changeset *cs)
+{
+	enum memcg_state now = w->host.facts.running.memcg;
+	_cleanup_host_ struct host host = {};
+	_cleanup_diag_ struct diag ignored = {};
+	int r;
+
+	if (root_mode(w->cmd->root) != ROOT_LIVE || cs->want != BOOT_WANT_NOTHING ||
+	    (now != MEMCG_ON && now != MEMCG_OFF))
+		return 0;
+	r = host_load_boot(w->cmd->root, &host, &ignored);
+	w->next_differs =
+		r >= 0 && host.next != now && (host.next == MEMCG_ON || host.next == MEMCG_OFF);
+	return r == -ENOMEM ? r : 0;
 }
 
 static size_t count_entries(const struct write *w, bool ours)
@@ -346,6 +364,16 @@ static int report(const struct write *w, const struct changeset *cs, struct diag
 	return args->hook ? EXIT_OK : exit_code(result);
 }
 
+/* For those who look whether a reboot is due. */
+static void note_reboot(const struct write *w, const struct changeset *cs, struct diag *diag)
+{
+	int r = reboot_note_put(w->cmd->root, reboot_required(w, cs));
+
+	if (r < 0)
+		diag_warning(diag, &(struct diag_where){ .path = "/run/reboot-required" },
+			     "cannot be written: %s", strerror(-r));
+}
+
 int write_run(struct write *w)
 {
 	const struct changeset_task task = {
@@ -369,6 +397,12 @@ int write_run(struct write *w)
 		if (!w->cmd->args->quiet)
 			fputs("memcg-policy: this is a crash kernel: nothing to do\n", stderr);
 	}
+	if (r == CHANGESET_CHANGED && look_again(w, &cs) == -ENOMEM) {
+		unload(w);
+		return -ENOMEM;
+	}
+	if (r == CHANGESET_CHANGED)
+		note_reboot(w, &cs, &diag);
 	r = report(w, &cs, &diag, r);
 	unload(w);
 	return r;

@@ -24,6 +24,7 @@ struct write {
 	struct host host;	 /* loaded anew for each plan */
 	struct diag refused;	 /* why it is unsafe; errors, or warnings with --force */
 	bool nothing_to_do_here; /* a kdump kernel: one line was said */
+	bool next_differs;	 /* after a change: the next boot will not be as this one */
 };
 
 /*
