@@ -234,6 +234,8 @@ static int load_dropins(struct unit_loader *loader, struct unit *unit)
 		(*loader->budget)--;
 		r = apply_dropin(loader, unit, &dropins, &dropins.items[i]);
 	}
+	if (r >= 0 && *loader->budget == 0)
+		r = unit_parse_give_up(unit);
 	return r;
 }
 

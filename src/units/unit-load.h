@@ -73,9 +73,10 @@ struct unit {
 	char *failure;
 	enum unit_enabled enabled;
 
-	struct unit_line *lines;
+	struct unit_line *lines; /* those in force, then the others */
+	size_t n_set;
 	size_t n_lines;
-	bool truncated; /* more rejected lines than are kept */
+	bool truncated; /* more of the others than are kept */
 };
 
 /* Links in the search path, sorted by target. */
@@ -122,7 +123,7 @@ struct unit_loader {
 	bool user;
 	/* the ".d" directories there are anywhere in path, sorted; NULL: not known */
 	const struct strv *dropin_dirs;
-	size_t *budget; /* directory entries and drop-ins that may still be looked at */
+	size_t *budget; /* what may still be looked at: see struct unit_text */
 	struct diag *diag;
 	struct unit_text text;
 	char listing[UNIT_LISTING_SIZE];

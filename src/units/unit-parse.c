@@ -5,13 +5,13 @@
 #include "base/ini.h"
 #include "units/unit-load.h"
 
-/* rejected lines kept of one unit; enough for people, and bounded for everybody else */
-enum { MAX_REJECTED = 1000 };
+/* lines not in force kept of one unit; enough for people, and bounded for everybody else */
+enum { MAX_REJECTED = 100 };
 
 static struct unit_line *find_set(struct unit *unit, const struct unit_setting *setting)
 {
-	for (size_t i = 0; i < unit->n_lines; i++)
-		if (unit->lines[i].setting == setting && unit->lines[i].state == UNIT_LINE_SET)
+	for (size_t i = 0; i < unit->n_set; i++)
+		if (unit->lines[i].setting == setting)
 			return &unit->lines[i];
 	return NULL;
 }
@@ -22,14 +22,30 @@ static void line_done(struct unit_line *line)
 	free(line->why);
 }
 
+/* Whether there is no place for one more line that is not in force. */
+static bool is_full(struct unit *unit)
+{
+	unit->truncated = unit->truncated || unit->n_lines - unit->n_set >= MAX_REJECTED;
+	return unit->truncated;
+}
+
+/* Of a line in force: the last of these takes its place, and the last of all that one's. */
 static void remove_line(struct unit *unit, struct unit_line *line)
 {
-	size_t i = (size_t)(line - unit->lines);
-
 	line_done(line);
-	unit->n_lines--;
-	for (; i < unit->n_lines; i++)
-		unit->lines[i] = unit->lines[i + 1];
+	*line = unit->lines[--unit->n_set];
+	unit->lines[unit->n_set] = unit->lines[--unit->n_lines];
+}
+
+/* Moves the last line to those in force. */
+static void put_in_force(struct unit *unit)
+{
+	struct unit_line *first = &unit->lines[unit->n_set++];
+	struct unit_line *last = &unit->lines[unit->n_lines - 1];
+	struct unit_line line = *first;
+
+	*first = *last;
+	*last = line;
 }
 
 /* Appends a line; why is taken over. */
@@ -47,8 +63,7 @@ static int add_line(struct unit *unit, const struct unit_setting *setting,
 	};
 	struct unit_line *lines;
 
-	if (state != UNIT_LINE_SET && unit->n_lines >= MAX_REJECTED + unit_n_settings) {
-		unit->truncated = true;
+	if (state != UNIT_LINE_SET && is_full(unit)) {
 		free(why);
 		return 0;
 	}
@@ -62,6 +77,8 @@ static int add_line(struct unit *unit, const struct unit_setting *setting,
 	}
 	unit->lines = lines;
 	unit->lines[unit->n_lines++] = line;
+	if (state == UNIT_LINE_SET)
+		put_in_force(unit);
 	return 0;
 }
 
@@ -83,6 +100,8 @@ static int add_rejected(struct unit *unit, const struct unit_setting *setting,
 	char *why = NULL;
 	int r;
 
+	if (is_full(unit))
+		return 0;
 	if (setting->form == UNIT_VALUE_SIZE || setting->form == UNIT_VALUE_OOM_SHARE)
 		complaint = unit_value_complaint(item->value, error);
 	else if (setting->form == UNIT_VALUE_BOOL)
@@ -109,7 +128,7 @@ static int set_line(struct unit *unit, struct unit_line *before,
 		return 0;
 	r = add_line(unit, setting, UNIT_LINE_SET, parse, item, NULL);
 	if (r >= 0)
-		unit->lines[unit->n_lines - 1].parsed = *parsed;
+		unit->lines[unit->n_set - 1].parsed = *parsed;
 	return r;
 }
 
@@ -267,23 +286,35 @@ static int read_lost(struct unit *unit, const struct unit_parse *parse, struct i
 	}
 }
 
-/* The unit does not load: none of its lines is in force. */
-static int fail_unit(struct unit *unit, enum unit_line_state state, const char *reason)
+/* None of the unit's lines is in force. */
+static int withdraw(struct unit *unit, enum unit_line_state state, const char *reason)
 {
-	for (size_t i = 0; i < unit->n_lines; i++) {
+	/* those that are not were so before */
+	for (size_t i = 0; i < unit->n_set; i++) {
 		struct unit_line *line = &unit->lines[i];
 
-		if (state == UNIT_LINE_REJECTED && line->state != UNIT_LINE_SET)
-			continue;
-		free(line->why);
 		line->state = state;
 		line->why = strdup(reason);
 		if (!line->why)
 			return -ENOMEM;
 	}
+	unit->n_set = 0;
+	return 0;
+}
+
+static int fail_unit(struct unit *unit, enum unit_line_state state, const char *reason)
+{
+	int r = withdraw(unit, state, reason);
+
 	unit->state = UNIT_FAILED;
 	unit->failure = strdup(reason);
-	return unit->failure ? 0 : -ENOMEM;
+	return r < 0 || !unit->failure ? -ENOMEM : 0;
+}
+
+int unit_parse_give_up(struct unit *unit)
+{
+	return withdraw(unit, UNIT_LINE_UNREAD,
+			"there are more files than are read, this may not be the last word");
 }
 
 static int stopped(struct unit *unit, const struct unit_parse *parse, struct ini *ini,

@@ -386,7 +386,7 @@ static int compare_quadlets(const void *a, const void *b)
 int unit_quadlets_load(const struct root *root, const struct unit_owner *owner, size_t *budget,
 		       struct unit_quadlets *ret)
 {
-	struct reader reader = { .root = root, .budget = budget };
+	struct reader reader = { .root = root, .budget = budget, .text.budget = budget };
 	int r;
 
 	r = add_dirs(&reader, owner);

@@ -33,6 +33,8 @@ static int read_all(int fd, struct unit_text *text, bool whole)
 			break;
 		}
 	}
+	if (text->budget)
+		*text->budget -= MIN(*text->budget, text->size / UNIT_TEXT_COST);
 	return text->size > 0 ? 0 : -ENODATA;
 }
 

@@ -13,7 +13,14 @@ struct unit_text {
 	size_t size;
 	bool cut;	  /* the file goes on: it has more than unit files are read for */
 	bool whole_reads; /* set by the owner: a short read of a regular file is its end */
+	size_t *budget;	  /* set by the owner, or NULL: what may still be looked at (below) */
 };
+
+/*
+ * What a whole tree may cost: an entry of a directory is one, and so are 4 KiB of a file.
+ * ROOT_MAX_DIR_ENTRIES to begin with; at 0 nothing more is listed.
+ */
+enum { UNIT_TEXT_COST = 4096 };
 
 /*
  * Reads a file below a directory that is dir_path inside the root. regular: getdents(2) said

@@ -315,7 +315,7 @@ static int look_at_delegation(const struct root *root, struct units *units)
 	loader->root = root;
 	loader->path = &path;
 	loader->version = units->version;
-	loader->budget = &budget;
+	loader->budget = loader->text.budget = &budget;
 	loader->diag = &ignored;
 	r = unit_load(loader, "user@0.service", &unit);
 	unit_text_done(&loader->text);
@@ -373,7 +373,7 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 	loader->quadlets = &units.quadlets;
 	loader->version = units.version;
 	loader->user = owner->user;
-	loader->budget = &budget;
+	loader->budget = loader->text.budget = &budget;
 	loader->diag = diag;
 	if (r >= 0)
 		r = unit_scan(loader, &scan);
@@ -403,7 +403,8 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 	if (units.incomplete)
 		diag_warning(
 			diag, &(struct diag_where){},
-			"more than %d unit files, links and drop-ins: the rest was not read",
+			"more unit files, links and drop-ins than are looked at (%d, or 4 GiB "
+			"of text): the rest was not read",
 			ROOT_MAX_DIR_ENTRIES);
 	drop_needless(&units);
 	*ret = units;

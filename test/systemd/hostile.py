@@ -185,6 +185,10 @@ def units_times_dropins(t):
         t.write(f"shared-.service.d/{n:04}.conf", f"[Service]\nMemoryHigh={n + 1}M\n")
     t.many((f"shared-{n:05}.service" for n in range(4000)), LIMIT.format("1G"))
     t.run()
+    assert t.warnings("the rest was not read"), t.result["warnings"]
+    cut = {f["unit"] for f in t.findings if f["why"].startswith("there are more files than are read")}
+    whole = {f["unit"] for f in t.findings} - cut - {"sane.service"}
+    assert all(t.value(unit, "MemoryHigh") == "1000M" for unit in whole) and len(whole) > 400 and len(cut) > 3000
 
 
 # --- links ---
@@ -258,6 +262,7 @@ def long_lines(t):
     t.write("zeros.service", b"\0" * (3 * mib))
     t.write("huge.service", "#\n" * (4 * mib) + LIMIT.format("1M"))
     t.write("many-lines.service", LIMIT.format("1M") + "MemoryMax=1e3\n" * 60000)
+    t.write("many-words.service", LIMIT.format("1M") + "MemoryMax=1e3\n" * 200 + "MemoryMax=\nMemoryHigh=3M\n" * 30000)
     t.write("backslash.service", LIMIT.format("1M") + "Environment=a \\\n" * 60000 + "\nMemoryHigh=2M\n")
     t.run()
     assert t.value("below.service") == "1M" and t.value("below.service", "MemoryHigh") == "1M"
@@ -266,7 +271,8 @@ def long_lines(t):
     assert not t.of("zeros.service")
     # behind what is read of a file: not said to be anything, nor passed over in silence
     assert t.warnings("larger than any unit file")
-    assert t.value("many-lines.service") == "1M" and len(t.of("many-lines.service")) <= 1100
+    assert t.value("many-lines.service") == "1M" and len(t.of("many-lines.service")) <= 101
+    assert t.value("many-words.service", "MemoryHigh") == "3M" and len(t.of("many-words.service")) <= 101
 
 
 @tree
