@@ -26,16 +26,8 @@ static bool copy(const char *s, char **ret)
 /* A place for one more message, or NULL. */
 static struct diag_message *reserve(struct diag *diag)
 {
-	if (diag->n == diag->alloc) {
-		size_t alloc = diag->alloc ? diag->alloc * 2 : 4;
-		struct diag_message *messages =
-			reallocarray(diag->messages, alloc, sizeof(*messages));
-
-		if (!messages)
-			return NULL;
-		diag->messages = messages;
-		diag->alloc = alloc;
-	}
+	if (!GROW(diag->messages, diag->n, diag->alloc))
+		return NULL;
 	return &diag->messages[diag->n];
 }
 

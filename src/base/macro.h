@@ -56,6 +56,32 @@
 		_taken;             \
 	})
 
+/*
+ * Makes room in an array for one more item behind its first n, doubling: false when out of
+ * memory, with the array as it was. items and alloc are variables; items may be NULL and alloc
+ * 0.
+ */
+#define GROW(items, n, alloc)                                                    \
+	({                                                                       \
+		void *_grown = array_grow(items, n, &(alloc), sizeof(*(items))); \
+		if (_grown)                                                      \
+			(items) = _grown;                                        \
+		_grown != NULL;                                                  \
+	})
+
+static inline void *array_grow(void *items, size_t n, size_t *alloc, size_t size)
+{
+	size_t more = *alloc ? *alloc * 2 : 8;
+	void *grown;
+
+	if (n < *alloc)
+		return items;
+	grown = reallocarray(items, more, size);
+	if (grown)
+		*alloc = more;
+	return grown;
+}
+
 static inline void freep(void *p)
 {
 	free(*(void **)p);

@@ -65,15 +65,8 @@ static int add_mount(const struct libmount *lib, struct libmnt_fs *fs, struct mo
 
 	if (!lib->mnt_fs_get_target(fs) || !lib->mnt_fs_get_fstype(fs))
 		return 0;
-	if (mounts->n == mounts->alloc) {
-		size_t alloc = mounts->alloc ? mounts->alloc * 2 : 32;
-		struct mount *items = reallocarray(mounts->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		mounts->items = items;
-		mounts->alloc = alloc;
-	}
+	if (!GROW(mounts->items, mounts->n, mounts->alloc))
+		return -ENOMEM;
 	m = &mounts->items[mounts->n++];
 	*m = (struct mount){ .devno = lib->mnt_fs_get_devno(fs) };
 	if (copy(lib->mnt_fs_get_target(fs), &m->target) < 0 ||

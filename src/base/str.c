@@ -142,17 +142,10 @@ static void strv_take(struct strv *v, char *s)
 		v->failed = true;
 		return;
 	}
-	if (v->n + 2 > v->alloc) {
-		size_t alloc = v->alloc ? v->alloc * 2 : 8;
-		char **items = reallocarray(v->items, alloc, sizeof(*items));
-
-		if (!items) {
-			free(s);
-			v->failed = true;
-			return;
-		}
-		v->items = items;
-		v->alloc = alloc;
+	if (!GROW(v->items, v->n + 1, v->alloc)) { /* and its NULL */
+		free(s);
+		v->failed = true;
+		return;
 	}
 	v->items[v->n++] = s;
 	v->items[v->n] = NULL;

@@ -346,16 +346,8 @@ int systemd_get_all(struct systemd *systemd, const char *path, const char *inter
 		(struct request){ strdup(path), strdup(interface), handler, userdata, systemd };
 	if (!request->path || !request->interface)
 		return -ENOMEM;
-	if (systemd->n == systemd->alloc) {
-		size_t alloc = systemd->alloc ? systemd->alloc * 2 : 64;
-		struct request **requests =
-			reallocarray(systemd->requests, alloc, sizeof(*requests));
-
-		if (!requests)
-			return -ENOMEM;
-		systemd->requests = requests;
-		systemd->alloc = alloc;
-	}
+	if (!GROW(systemd->requests, systemd->n, systemd->alloc))
+		return -ENOMEM;
 	systemd->requests[systemd->n++] = TAKE_PTR(request);
 	return 0;
 }

@@ -167,16 +167,8 @@ static void from_row(const uint64_t row[static _COLUMN_MAX], struct result_sampl
 
 int result_add_sample(struct result *result, const struct result_sample *sample)
 {
-	if (result->n_samples == result->samples_alloc) {
-		size_t alloc = MAX(256U, result->samples_alloc * 2);
-		struct result_sample *samples =
-			reallocarray(result->samples, alloc, sizeof(*samples));
-
-		if (!samples)
-			return -ENOMEM;
-		result->samples = samples;
-		result->samples_alloc = alloc;
-	}
+	if (!GROW(result->samples, result->n_samples, result->samples_alloc))
+		return -ENOMEM;
 	result->samples[result->n_samples++] = *sample;
 	return 0;
 }

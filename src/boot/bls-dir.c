@@ -40,15 +40,8 @@ static void founds_done(struct founds *founds)
 
 static struct found *add_found(struct founds *founds)
 {
-	if (founds->n == founds->alloc) {
-		size_t alloc = founds->alloc ? founds->alloc * 2 : 16;
-		struct found *items = reallocarray(founds->items, alloc, sizeof(*items));
-
-		if (!items)
-			return NULL;
-		founds->items = items;
-		founds->alloc = alloc;
-	}
+	if (!GROW(founds->items, founds->n, founds->alloc))
+		return NULL;
 	founds->items[founds->n] = (struct found){};
 	return &founds->items[founds->n++];
 }

@@ -123,15 +123,8 @@ static void entry_done(struct boot_entry *entry)
 
 struct boot_entry *boot_entries_add(struct boot_entries *entries)
 {
-	if (entries->n == entries->alloc) {
-		size_t alloc = entries->alloc ? entries->alloc * 2 : 8;
-		struct boot_entry *items = reallocarray(entries->items, alloc, sizeof(*items));
-
-		if (!items)
-			return NULL;
-		entries->items = items;
-		entries->alloc = alloc;
-	}
+	if (!GROW(entries->items, entries->n, entries->alloc))
+		return NULL;
 	entries->items[entries->n] = (struct boot_entry){};
 	return &entries->items[entries->n++];
 }

@@ -70,15 +70,8 @@ static void drop_edit(struct changeset *cs, struct edit *edit)
 
 static int append_edit(struct changeset *cs, struct edit *edit)
 {
-	if (cs->n == cs->alloc) {
-		size_t alloc = cs->alloc ? cs->alloc * 2 : 4;
-		struct edit *edits = reallocarray(cs->edits, alloc, sizeof(*edits));
-
-		if (!edits)
-			return -ENOMEM;
-		cs->edits = edits;
-		cs->alloc = alloc;
-	}
+	if (!GROW(cs->edits, cs->n, cs->alloc))
+		return -ENOMEM;
 	cs->edits[cs->n++] = *edit;
 	*edit = (struct edit){};
 	return 0;
@@ -130,15 +123,8 @@ int changeset_add_command(struct changeset *cs, const char *const *argv)
 {
 	struct command command = {};
 
-	if (cs->n_commands == cs->commands_alloc) {
-		size_t alloc = cs->commands_alloc ? cs->commands_alloc * 2 : 2;
-		struct command *commands = reallocarray(cs->commands, alloc, sizeof(*commands));
-
-		if (!commands)
-			return -ENOMEM;
-		cs->commands = commands;
-		cs->commands_alloc = alloc;
-	}
+	if (!GROW(cs->commands, cs->n_commands, cs->commands_alloc))
+		return -ENOMEM;
 	for (; *argv; argv++)
 		strv_add(&command.argv, *argv);
 	cs->commands[cs->n_commands++] = command;

@@ -135,16 +135,8 @@ static bool takes(const char *text, size_t end, const char *keyword, size_t *at)
 
 static struct extlinux_label *add_label(struct extlinux *extlinux)
 {
-	if (extlinux->n == extlinux->alloc) {
-		size_t alloc = extlinux->alloc ? extlinux->alloc * 2 : 8;
-		struct extlinux_label *labels =
-			reallocarray(extlinux->labels, alloc, sizeof(*labels));
-
-		if (!labels)
-			return NULL;
-		extlinux->labels = labels;
-		extlinux->alloc = alloc;
-	}
+	if (!GROW(extlinux->labels, extlinux->n, extlinux->alloc))
+		return NULL;
 	extlinux->labels[extlinux->n] = (struct extlinux_label){ .group = -1 };
 	return &extlinux->labels[extlinux->n++];
 }

@@ -20,15 +20,8 @@ int grub_menu_add(struct grub_menu *menu, ssize_t parent, const char *title, con
 	struct grub_node *node;
 	size_t index = 0;
 
-	if (menu->n == menu->alloc) {
-		size_t alloc = menu->alloc ? menu->alloc * 2 : 16;
-		struct grub_node *nodes = reallocarray(menu->nodes, alloc, sizeof(*nodes));
-
-		if (!nodes)
-			return -ENOMEM;
-		menu->nodes = nodes;
-		menu->alloc = alloc;
-	}
+	if (!GROW(menu->nodes, menu->n, menu->alloc))
+		return -ENOMEM;
 	for (size_t i = 0; i < menu->n; i++)
 		index += menu->nodes[i].parent == parent;
 	node = &menu->nodes[menu->n];

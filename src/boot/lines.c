@@ -7,15 +7,8 @@
 
 int lines_add(struct lines *lines, size_t group, size_t offset, size_t size, unsigned line)
 {
-	if (lines->n == lines->alloc) {
-		size_t alloc = lines->alloc ? lines->alloc * 2 : 8;
-		struct line_piece *pieces = reallocarray(lines->pieces, alloc, sizeof(*pieces));
-
-		if (!pieces)
-			return -ENOMEM;
-		lines->pieces = pieces;
-		lines->alloc = alloc;
-	}
+	if (!GROW(lines->pieces, lines->n, lines->alloc))
+		return -ENOMEM;
 	lines->pieces[lines->n++] = (struct line_piece){
 		.offset = offset,
 		.size = size,

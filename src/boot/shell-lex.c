@@ -37,15 +37,8 @@ int shell_add_event(struct shell_parser *p, enum shell_event_kind kind, const ch
 	struct shell_events *events = p->events;
 	struct shell_event *event;
 
-	if (events->n == events->alloc) {
-		size_t alloc = events->alloc ? events->alloc * 2 : 16;
-		struct shell_event *items = reallocarray(events->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		events->items = items;
-		events->alloc = alloc;
-	}
+	if (!GROW(events->items, events->n, events->alloc))
+		return -ENOMEM;
 	event = &events->items[events->n++];
 	*event = (struct shell_event){ .kind = kind, .offset = offset, .reason = reason };
 	/* a function's body runs wherever it is called */

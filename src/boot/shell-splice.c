@@ -17,16 +17,8 @@ int shell_splices_add(struct shell_splices *splices, size_t at, size_t size, con
 {
 	struct shell_splice *splice;
 
-	if (splices->n == splices->alloc) {
-		size_t alloc = splices->alloc ? splices->alloc * 2 : 8;
-		struct shell_splice *items =
-			reallocarray(splices->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		splices->items = items;
-		splices->alloc = alloc;
-	}
+	if (!GROW(splices->items, splices->n, splices->alloc))
+		return -ENOMEM;
 	splice = &splices->items[splices->n++];
 	*splice = (struct shell_splice){ .at = at, .size = size };
 	if (text) {
@@ -148,15 +140,8 @@ static int add_raw(struct raw_edits *edits, unsigned file, size_t offset, size_t
 {
 	struct raw_edit *edit;
 
-	if (edits->n == edits->alloc) {
-		size_t alloc = edits->alloc ? edits->alloc * 2 : 64;
-		struct raw_edit *items = reallocarray(edits->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		edits->items = items;
-		edits->alloc = alloc;
-	}
+	if (!GROW(edits->items, edits->n, edits->alloc))
+		return -ENOMEM;
 	edit = &edits->items[edits->n];
 	*edit = (struct raw_edit){
 		.file = file, .offset = offset, .size = size, .order = edits->n

@@ -49,15 +49,8 @@ int shell_script_add(struct shell_script *script, const char *path, const char *
 {
 	int r;
 
-	if (script->n == script->alloc) {
-		size_t alloc = script->alloc ? script->alloc * 2 : 8;
-		struct shell_file *files = reallocarray(script->files, alloc, sizeof(*files));
-
-		if (!files)
-			return -ENOMEM;
-		script->files = files;
-		script->alloc = alloc;
-	}
+	if (!GROW(script->files, script->n, script->alloc))
+		return -ENOMEM;
 	r = load_file(path, text, size, &script->files[script->n], diag);
 	if (r < 0)
 		return r;
@@ -104,16 +97,8 @@ static int builder_add(struct builder *b, char c, const struct shell_origin *ori
 {
 	if (b->n == MAX_VALUE)
 		return -EFBIG;
-	if (b->n == b->alloc) {
-		size_t alloc = b->alloc ? b->alloc * 2 : 256;
-		struct shell_origin *origins =
-			reallocarray(b->origins, alloc, sizeof(*origins));
-
-		if (!origins)
-			return -ENOMEM;
-		b->origins = origins;
-		b->alloc = alloc;
-	}
+	if (!GROW(b->origins, b->n, b->alloc))
+		return -ENOMEM;
 	strbuf_addc(&b->text, c);
 	b->origins[b->n++] = *origin;
 	return b->text.failed ? -ENOMEM : 0;
@@ -160,16 +145,8 @@ static int set_variable(struct environment *env, const char *name, struct shell_
 	struct variable *variable = find_variable(env, name, strlen(name));
 
 	if (!variable) {
-		if (env->n == env->alloc) {
-			size_t alloc = env->alloc ? env->alloc * 2 : 32;
-			struct variable *items =
-				reallocarray(env->items, alloc, sizeof(*items));
-
-			if (!items)
-				return -ENOMEM;
-			env->items = items;
-			env->alloc = alloc;
-		}
+		if (!GROW(env->items, env->n, env->alloc))
+			return -ENOMEM;
 		variable = &env->items[env->n];
 		*variable = (struct variable){ .name = strdup(name) };
 		if (!variable->name)

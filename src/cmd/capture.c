@@ -44,16 +44,9 @@ static int add(struct capture *capture, const char *path, enum tar_type type, bo
 		free(target);
 		return -EFBIG;
 	}
-	if (capture->n == capture->alloc) {
-		size_t more = capture->alloc ? capture->alloc * 2 : 1024;
-		void *items = reallocarray(capture->items, more, sizeof(*item));
-
-		if (!items) {
-			free(target);
-			return -ENOMEM;
-		}
-		capture->items = items;
-		capture->alloc = more;
+	if (!GROW(capture->items, capture->n, capture->alloc)) {
+		free(target);
+		return -ENOMEM;
 	}
 	item = &capture->items[capture->n++];
 	*item = (struct capture_item){ strdup(path), type, read, target };

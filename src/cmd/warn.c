@@ -83,15 +83,8 @@ static int add_record(struct warn_records *records, struct warn_record *record,
 	if (strv_error(&record->fields) < 0 || !record->key)
 		return -ENOMEM;
 	record->digest = digest(&record->fields);
-	if (records->n == records->alloc) {
-		size_t alloc = records->alloc ? records->alloc * 2 : 16;
-		struct warn_record *items = reallocarray(records->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		records->items = items;
-		records->alloc = alloc;
-	}
+	if (!GROW(records->items, records->n, records->alloc))
+		return -ENOMEM;
 	records->items[records->n++] = *record;
 	*record = (struct warn_record){};
 	return 0;

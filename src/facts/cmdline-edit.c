@@ -20,16 +20,8 @@ static int note_change(struct cmdline_changes *changes, const char *before, size
 {
 	struct cmdline_change *change;
 
-	if (changes->n == changes->alloc) {
-		size_t alloc = changes->alloc ? changes->alloc * 2 : 4;
-		struct cmdline_change *items =
-			reallocarray(changes->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		changes->items = items;
-		changes->alloc = alloc;
-	}
+	if (!GROW(changes->items, changes->n, changes->alloc))
+		return -ENOMEM;
 	change = &changes->items[changes->n++];
 	*change = (struct cmdline_change){};
 	if (before)

@@ -62,16 +62,8 @@ static void read_word(const char *text, size_t size, size_t offset, struct cmdli
 
 static int add_word(struct cmdline *cmdline, const struct cmdline_word *word)
 {
-	if (cmdline->n == cmdline->alloc) {
-		size_t alloc = cmdline->alloc ? cmdline->alloc * 2 : 32;
-		struct cmdline_word *words =
-			reallocarray(cmdline->words, alloc, sizeof(*words));
-
-		if (!words)
-			return -ENOMEM;
-		cmdline->words = words;
-		cmdline->alloc = alloc;
-	}
+	if (!GROW(cmdline->words, cmdline->n, cmdline->alloc))
+		return -ENOMEM;
 	cmdline->words[cmdline->n++] = *word;
 	return 0;
 }
@@ -104,15 +96,8 @@ static int split(struct cmdline *cmdline)
 
 static int note_line(struct cmdline *cmdline, unsigned line)
 {
-	if (cmdline->n_more_lines == cmdline->more_lines_alloc) {
-		size_t alloc = cmdline->more_lines_alloc ? cmdline->more_lines_alloc * 2 : 8;
-		unsigned *lines = reallocarray(cmdline->more_lines, alloc, sizeof(*lines));
-
-		if (!lines)
-			return -ENOMEM;
-		cmdline->more_lines = lines;
-		cmdline->more_lines_alloc = alloc;
-	}
+	if (!GROW(cmdline->more_lines, cmdline->n_more_lines, cmdline->more_lines_alloc))
+		return -ENOMEM;
 	cmdline->more_lines[cmdline->n_more_lines++] = line;
 	return 0;
 }

@@ -63,16 +63,8 @@ static int add_kernel(struct kernels *kernels, const char *release, const char *
 	struct kernel *kernel = release ? kernels_find(kernels, release) : NULL;
 
 	if (!kernel) {
-		if (kernels->n == kernels->alloc) {
-			size_t alloc = kernels->alloc ? kernels->alloc * 2 : 8;
-			struct kernel *items =
-				reallocarray(kernels->items, alloc, sizeof(*items));
-
-			if (!items)
-				return -ENOMEM;
-			kernels->items = items;
-			kernels->alloc = alloc;
-		}
+		if (!GROW(kernels->items, kernels->n, kernels->alloc))
+			return -ENOMEM;
 		kernel = &kernels->items[kernels->n++];
 		*kernel = (struct kernel){};
 		if (release) {

@@ -52,17 +52,9 @@ static int cache_add(struct kimage_cache *cache, const struct kimage_cache_entry
 
 	if (release && !copy)
 		return -ENOMEM;
-	if (cache->n == cache->alloc) {
-		size_t alloc = cache->alloc ? cache->alloc * 2 : 8;
-		struct kimage_cache_entry *entries =
-			reallocarray(cache->entries, alloc, sizeof(*entries));
-
-		if (!entries) {
-			free(copy);
-			return -ENOMEM;
-		}
-		cache->entries = entries;
-		cache->alloc = alloc;
+	if (!GROW(cache->entries, cache->n, cache->alloc)) {
+		free(copy);
+		return -ENOMEM;
 	}
 	cache->entries[cache->n] = *entry;
 	cache->entries[cache->n++].release = copy;

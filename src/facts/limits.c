@@ -70,16 +70,9 @@ static int add(struct walk *walk, const char *group, uid_t uid, const struct fil
 	struct limits *ret = walk->ret;
 	struct limit *limit;
 
-	if (ret->n == ret->alloc) {
-		size_t more = ret->alloc ? ret->alloc * 2 : 16;
-		void *items = reallocarray(ret->items, more, sizeof(*limit));
-
-		if (!items) {
-			free(value);
-			return -ENOMEM;
-		}
-		ret->items = items;
-		ret->alloc = more;
+	if (!GROW(ret->items, ret->n, ret->alloc)) {
+		free(value);
+		return -ENOMEM;
 	}
 	limit = &ret->items[ret->n++];
 	*limit = (struct limit){ .file = file->name, .value = value, .group = strdup(group) };

@@ -60,16 +60,7 @@ static int add_alias(struct unit_aliases *aliases, const char *name, const char 
 {
 	struct unit_alias alias = { strdup(name), strdup(target), false };
 
-	if (aliases->n == aliases->alloc) {
-		size_t alloc = aliases->alloc ? aliases->alloc * 2 : 64;
-		struct unit_alias *items = reallocarray(aliases->items, alloc, sizeof(*items));
-
-		if (items) {
-			aliases->items = items;
-			aliases->alloc = alloc;
-		}
-	}
-	if (aliases->n == aliases->alloc || !alias.name || !alias.target) {
+	if (!GROW(aliases->items, aliases->n, aliases->alloc) || !alias.name || !alias.target) {
 		free(alias.name);
 		free(alias.target);
 		return -ENOMEM;

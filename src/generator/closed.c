@@ -225,17 +225,8 @@ static int add_closed(struct closed *closed, const struct unit *unit,
 		.line = limit->line,
 	};
 
-	if (closed->n == closed->alloc) {
-		size_t alloc = closed->alloc ? closed->alloc * 2 : 8;
-		struct closed_unit *items = reallocarray(closed->items, alloc, sizeof(*items));
-
-		if (items) {
-			closed->items = items;
-			closed->alloc = alloc;
-		}
-	}
-	if (closed->n == closed->alloc || !item.name || !item.pattern || !item.policy_path ||
-	    !item.setting || !item.value || !item.path) {
+	if (!GROW(closed->items, closed->n, closed->alloc) || !item.name || !item.pattern ||
+	    !item.policy_path || !item.setting || !item.value || !item.path) {
 		closed_unit_done(&item);
 		return -ENOMEM;
 	}

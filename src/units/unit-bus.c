@@ -48,15 +48,8 @@ static int add_unit(void *userdata, const struct systemd_unit *listed)
 		return 0;
 	if (bus->n == UNIT_BUS_MAX)
 		return -EFBIG;
-	if (bus->n == bus->alloc) {
-		size_t alloc = bus->alloc ? bus->alloc * 2 : 256;
-		struct unit_live *units = reallocarray(bus->units, alloc, sizeof(*units));
-
-		if (!units)
-			return -ENOMEM;
-		bus->units = units;
-		bus->alloc = alloc;
-	}
+	if (!GROW(bus->units, bus->n, bus->alloc))
+		return -ENOMEM;
 	unit.name = strdup(listed->name);
 	unit.object = strdup(listed->path);
 	if (!unit.name || !unit.object) {

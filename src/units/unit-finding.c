@@ -356,16 +356,8 @@ static bool is_replaced(const struct unit *unit, const struct unit_line *line)
 
 int unit_findings_add(struct unit_findings *findings, const struct unit_finding *finding)
 {
-	if (findings->n == findings->alloc) {
-		size_t alloc = findings->alloc ? findings->alloc * 2 : 64;
-		struct unit_finding *items =
-			reallocarray(findings->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		findings->items = items;
-		findings->alloc = alloc;
-	}
+	if (!GROW(findings->items, findings->n, findings->alloc))
+		return -ENOMEM;
 	findings->items[findings->n++] = *finding;
 	return 0;
 }

@@ -54,15 +54,8 @@ static int add_dropin(struct dropins *dropins, const char *file, bool regular)
 {
 	struct dropin *item;
 
-	if (dropins->n == dropins->alloc) {
-		size_t alloc = dropins->alloc ? dropins->alloc * 2 : 8;
-		struct dropin *items = reallocarray(dropins->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		dropins->items = items;
-		dropins->alloc = alloc;
-	}
+	if (!GROW(dropins->items, dropins->n, dropins->alloc))
+		return -ENOMEM;
 	item = &dropins->items[dropins->n];
 	*item = (struct dropin){ strdup(file), dropins->n_subdirs - 1, regular };
 	if (!item->file)

@@ -15,28 +15,11 @@ struct scanner {
 
 /* --- small vectors --- */
 
-/* Makes room for one more, doubling. */
-static int grow(void **items, size_t n, size_t *alloc, size_t size)
-{
-	size_t more = *alloc ? *alloc * 2 : 16;
-	void *grown;
-
-	if (n < *alloc)
-		return 0;
-	grown = reallocarray(*items, more, size);
-	if (!grown)
-		return -ENOMEM;
-	*items = grown;
-	*alloc = more;
-	return 0;
-}
-#define GROW(v) grow((void **)&(v).items, (v).n, &(v).alloc, sizeof(*(v).items))
-
 static int add_stem(struct unit_stems *stems, const char *name)
 {
 	char *copy = strdup(name);
 
-	if (!copy || GROW(*stems) < 0) {
+	if (!copy || !GROW(stems->items, stems->n, stems->alloc)) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -48,7 +31,7 @@ static int add_subdir(struct unit_subdirs *subdirs, const char *name, size_t dir
 {
 	char *copy = strdup(name);
 
-	if (!copy || GROW(*subdirs) < 0) {
+	if (!copy || !GROW(subdirs->items, subdirs->n, subdirs->alloc)) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -61,7 +44,7 @@ static int add_link(struct unit_aliases *links, const char *name, const char *ta
 {
 	char *copy = strdup(name), *target_copy = strdup(target);
 
-	if (!copy || !target_copy || GROW(*links) < 0) {
+	if (!copy || !target_copy || !GROW(links->items, links->n, links->alloc)) {
 		free(copy);
 		free(target_copy);
 		return -ENOMEM;
@@ -75,7 +58,7 @@ static int add_fragment(struct unit_fragments *fragments, struct unit *unit)
 {
 	char *name = strdup(unit->name);
 
-	if (!name || GROW(*fragments) < 0) {
+	if (!name || !GROW(fragments->items, fragments->n, fragments->alloc)) {
 		free(name);
 		unit_done(unit);
 		return -ENOMEM;

@@ -96,15 +96,8 @@ static int load_one(struct gathering *g, struct unit_loader *loader, const char 
 	struct units *units = g->units;
 	int r;
 
-	if (units->n == g->alloc) {
-		size_t alloc = g->alloc ? g->alloc * 2 : 32;
-		struct unit *items = reallocarray(units->items, alloc, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		units->items = items;
-		g->alloc = alloc;
-	}
+	if (!GROW(units->items, units->n, g->alloc))
+		return -ENOMEM;
 	units->items[units->n] = (struct unit){};
 	r = unit_load(loader, name, &units->items[units->n]);
 	if (r >= 0)
