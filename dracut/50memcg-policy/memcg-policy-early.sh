@@ -73,6 +73,8 @@ memcg_policy_say() (
 )
 
 memcg_policy_compare() (
+	# a crash kernel runs without memcg to save memory, whatever the policy
+	[ ! -e /proc/vmcore ] || exit 0
 	decision=unknown required=no
 	while IFS='=' read -r key value; do
 		case $key in

@@ -543,6 +543,30 @@ int atomic_overwrite(const struct root *root, const char *path, const struct con
 	return r < 0 ? r : 1;
 }
 
+int atomic_take(const struct root *root, const char *path, const char *name)
+{
+	_cleanup_(place_done) struct place place = { .dir = -EBADF };
+	_cleanup_fd_ int old = -EBADF, new = -EBADF;
+	int r = find_place(root, path, &place);
+
+	if (r >= 0)
+		r = root_open_file_at(root, place.dir, "", name, &new, NULL);
+	if (r < 0)
+		return r;
+	/* open until the end: see stage() */
+	r = root_open_file_at(root, place.dir, "", place.name, &old, NULL);
+	if (r >= 0)
+		r = copy_metadata(old, new);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (fsync(new) < 0)
+		return -errno;
+	r = durable_sync(place.dir, root_fd(root), DURABLE_FILE_SYSTEM);
+	if (r >= 0 && renameat(place.dir, name, place.dir, place.name) < 0)
+		r = -errno;
+	return r < 0 ? r : durable_sync(place.dir, root_fd(root), DURABLE_BOOT);
+}
+
 int atomic_mkdir(const struct root *root, const char *path, mode_t mode, struct strv *made)
 {
 	_cleanup_free_ char *prefix = strdup(path);

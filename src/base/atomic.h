@@ -80,6 +80,13 @@ int atomic_overwrite(const struct root *root, const char *path, const struct con
 		     const struct content *wanted) _must_check_;
 
 /*
+ * Puts a file that a program wrote beside path into its place: name is in the same directory
+ * and takes over owner, mode and attributes. Too large for memory, hence without comparing. As
+ * with ATOMIC_BOOT it is on the disk itself.
+ */
+int atomic_take(const struct root *root, const char *path, const char *name) _must_check_;
+
+/*
  * Makes a directory and those above it, adding what was made to *made (outermost first) when it
  * is not NULL. 1 when something was made.
  */

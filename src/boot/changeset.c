@@ -42,6 +42,7 @@ void changeset_done(struct changeset *cs)
 	free(cs->commands);
 	free(cs->backend);
 	free(cs->undoes);
+	strv_done(&cs->initrds);
 	strv_done(&cs->rmdirs);
 	*cs = (struct changeset){};
 }
@@ -131,9 +132,15 @@ int changeset_add_command(struct changeset *cs, const char *const *argv)
 	return strv_error(&command.argv);
 }
 
+/* Something is run after the edits. */
+static bool has_sequel(const struct changeset *cs)
+{
+	return cs->refresh == REFRESH_RUN || cs->initrds.n > 0;
+}
+
 bool changeset_is_empty(const struct changeset *cs)
 {
-	return cs->n == 0 && cs->refresh != REFRESH_RUN;
+	return cs->n == 0 && !has_sequel(cs);
 }
 
 int changeset_diff(const struct changeset *cs, struct strbuf *ret)
@@ -346,6 +353,9 @@ static int recover(const struct changeset_task *task, struct diag *diag)
 		return r;
 	for (size_t i = 0; i < record.changes.n; i++)
 		IGNORE(atomic_clean(task->root, record.changes.edits[i].path)); /* tidiness */
+	for (size_t i = 0; i < record.changes.initrds.n; i++)
+		IGNORE(atomic_clean(task->root,
+				    record.changes.initrds.items[i])); /* likewise */
 	if (!all_new(task->root, &record.changes)) {
 		r = roll_back(task->root, &record.changes, &record.made, 0, diag);
 		if (r >= 0 && !record_is_pending(task->root))
@@ -356,7 +366,7 @@ static int recover(const struct changeset_task *task, struct diag *diag)
 	}
 	/* again: of the edits nothing is left to do, but empty directories may be */
 	r = apply(task->root, &record.changes, diag);
-	if (r >= 0 && record.changes.refresh == REFRESH_RUN)
+	if (r >= 0 && has_sequel(&record.changes))
 		r = task->finish(task->userdata, &record.changes, diag);
 	if (r < 0)
 		return roll_back(task->root, &record.changes, &record.made, r, diag);
@@ -393,7 +403,7 @@ static int run_locked(const struct changeset_task *task, struct changeset *cs,
 		return r;
 	}
 	r = apply(task->root, cs, diag);
-	if (r >= 0 && cs->refresh == REFRESH_RUN)
+	if (r >= 0 && has_sequel(cs))
 		r = task->finish(task->userdata, cs, diag);
 	if (r < 0)
 		return roll_back(task->root, cs, &made, r, diag);

@@ -56,6 +56,7 @@ struct changeset {
 	struct command *commands; /* what refreshing runs, for people */
 	size_t n_commands;
 	size_t commands_alloc;
+	struct strv initrds; /* images that are built anew, see boot/initrd.h */
 
 	/* for the record, so that an interrupted change can be finished */
 	char *backend; /* NULL: none is concerned */

@@ -132,6 +132,7 @@ static int print_record(const struct changeset *cs, const char *verb, const stru
 	json_add(top, "undoes", undoes);
 	json_add(top, "made", strings_to_json(made));
 	json_add(top, "rmdirs", strings_to_json(&cs->rmdirs));
+	json_add(top, "initrds", strings_to_json(&cs->initrds));
 	for (size_t i = 0; i < cs->n; i++) {
 		const struct edit *edit = &cs->edits[i];
 		struct json *object = json_new_object();
@@ -276,6 +277,9 @@ static int parse_record(const struct json *top, struct record *ret)
 		r = get_strings(top, "made", &ret->made);
 	if (r >= 0)
 		r = get_strings(top, "rmdirs", &ret->changes.rmdirs);
+	/* older records have none */
+	if (r >= 0 && json_has(top, "initrds"))
+		r = get_strings(top, "initrds", &ret->changes.initrds);
 	if (r >= 0)
 		r = get_undoes(json_get(top, "undoes"), &ret->changes);
 	if (r >= 0)

@@ -101,17 +101,6 @@ static struct json *policy_to_json(const struct policy *policy)
 	return object;
 }
 
-/* On because the policy itself says so, or because something in use does not work without. */
-static bool is_required(const struct host *host)
-{
-	bool required = host->policy.memcg.value == POLICY_ON;
-
-	for (size_t i = 0; i < host->needs.n; i++)
-		required |= host->needs.items[i].in_use == NEED_YES &&
-			    host->needs.items[i].level == NEED_REQUIRED;
-	return required && host->decision.memcg == DECISION_ON;
-}
-
 static struct json *decision_to_json(const struct host *host)
 {
 	const struct decision *decision = &host->decision;
@@ -119,7 +108,7 @@ static struct json *decision_to_json(const struct host *host)
 
 	/* the dracut module reads these two, in this order */
 	json_add_string(object, "memcg", decision_to_string(decision->memcg));
-	json_add_bool(object, "required", is_required(host));
+	json_add_bool(object, "required", host_required(host));
 	for (size_t i = 0; i < decision->n_reasons; i++)
 		json_append(reasons,
 			    place_to_json(decision->reasons[i].text, decision->reasons[i].path,

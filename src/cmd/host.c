@@ -33,6 +33,16 @@ enum boot_want host_want(const struct host *host)
 	}
 }
 
+bool host_required(const struct host *host)
+{
+	bool required = host->policy.memcg.value == POLICY_ON;
+
+	for (size_t i = 0; i < host->needs.n; i++)
+		required |= host->needs.items[i].in_use == NEED_YES &&
+			    host->needs.items[i].level == NEED_REQUIRED;
+	return required && host->decision.memcg == DECISION_ON;
+}
+
 /* With the unit files, where they are loaded anyway; a walk through all cgroups is for those
  * who ask who needs memcg, and for a decision that hangs on it. */
 static int find_needs(struct host *host, unsigned parts, struct diag *diag)

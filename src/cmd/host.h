@@ -86,5 +86,9 @@ void host_done(struct host *host);
  * ask. Its cause borrows from host. */
 struct unit_basis host_unit_basis(const struct host *host);
 
+/* Decided on because the policy itself says so, or because something in use does not work
+ * without. */
+bool host_required(const struct host *host) _pure_;
+
 /* What the decision wants of the boot loader; BOOT_WANT_NOTHING when it is leave. */
 enum boot_want host_want(const struct host *host) _pure_;

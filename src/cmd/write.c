@@ -5,6 +5,7 @@
 #include "base/root.h"
 #include "base/str.h"
 #include "boot/diff.h"
+#include "boot/initrd.h"
 #include "boot/refuse.h"
 #include "cmd/cmd.h"
 #include "cmd/reboot-note.h"
@@ -51,6 +52,41 @@ int write_plan_boot(struct write *w, struct changeset *cs, struct diag *diag)
 	return cs->backend ? 0 : -ENOMEM;
 }
 
+/*
+ * What initrds will have to carry once the changes are made; content is what "set" writes then,
+ * or NULL when that file stays. -ENOENT when the policy decides nothing because it is broken.
+ */
+static int baked_text(const struct root *root, const char *content, char **ret)
+{
+	_cleanup_diag_ struct diag ignored = {}; /* for the verbs that decide to say */
+	_cleanup_host_ struct host host = {};
+	int r = host_load_with(root, 0, content, &host, &ignored);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	return initrd_text(decision_to_string(host.decision.memcg), host_required(&host), ret);
+}
+
+/* Images are large: they are read when something else changes, or when somebody asks. */
+static int plan_initrds(struct write *w, struct changeset *cs, struct diag *diag)
+{
+	const struct root *root = w->cmd->root;
+	const struct edit *policy = changeset_find(cs, POLICY_SET_PATH);
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	if (cs->n == 0 && (w->cmd->args->hook || !initrd_is_asked_for(root)))
+		return 0;
+	r = baked_text(root,
+		       !policy		  ? w->policy_content
+		       : policy->new.data ? policy->new.data
+					  : "",
+		       &text);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return initrd_plan(&w->host.boot, text, cs, diag);
+}
+
 /* --- the changeset's side --- */
 
 static int plan(void *userdata, struct changeset *cs, struct diag *diag)
@@ -69,6 +105,8 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 		return 0;
 	}
 	r = w->plan(w, cs, diag);
+	if (r >= 0)
+		r = plan_initrds(w, cs, diag);
 	if (r < 0 || changeset_is_empty(cs))
 		return r;
 	/* who would be hurt by an "off" that is ordered, not decided */
@@ -101,36 +139,58 @@ static int make(void *userdata, struct changeset *cs, struct diag *diag)
 }
 
 /* The loader's files follow; for an interrupted change the record says what was wanted. */
-static int finish(void *userdata, const struct changeset *cs, struct diag *diag)
+static int refresh(struct boot *boot, const struct changeset *cs, struct diag *diag)
 {
-	struct write *w = userdata;
-	struct boot boot = w->host.boot;
 	struct boot_words words = { .want = cs->want };
-	_cleanup_facts_ struct facts facts = {};
 	int r;
 
-	if (!cs->backend)
-		return 0;
-	/* recovery comes before the plan that loads them */
-	if (!boot.backend) {
-		r = facts_load(w->cmd->root, &facts);
-		if (r >= 0)
-			r = boot_probe(w->cmd->root, &facts.kernels, cs->backend, &boot, diag);
-		if (r < 0)
-			return r;
-		boot.refresh = true;
-	}
-	if (!streq(boot.backend->name, cs->backend))
-		boot.backend = boot_backend_find(cs->backend);
-	if (!boot.backend || !boot.backend->refresh) {
+	if (!streq(boot->backend->name, cs->backend))
+		boot->backend = boot_backend_find(cs->backend);
+	if (!boot->backend || !boot->backend->refresh) {
 		diag_error(diag, NULL, "there is no boot backend \"%s\" to go on with",
 			   cs->backend);
 		return -ENOTSUP;
 	}
-	boot.changes = cs;
-	r = boot.backend->refresh(&boot, &words, diag);
-	if (r >= 0 && boot.backend->verify)
-		r = boot.backend->verify(&boot, &words, diag);
+	boot->changes = cs;
+	r = boot->backend->refresh(boot, &words, diag);
+	if (r >= 0 && boot->backend->verify)
+		r = boot->backend->verify(boot, &words, diag);
+	return r;
+}
+
+/*
+ * Initrds take minutes and can fail, so they are built first, and take their places when the
+ * loader's files have followed: one that insists on memcg must not meet a line without it.
+ */
+static int finish(void *userdata, const struct changeset *cs, struct diag *diag)
+{
+	struct write *w = userdata;
+	const struct root *root = w->cmd->root;
+	_cleanup_facts_ struct facts facts = {};
+	_cleanup_free_ char *text = NULL;
+	struct boot boot = w->host.boot;
+	int r = 0;
+
+	/* recovery comes before the plan that loads them */
+	if (!boot.backend) {
+		r = facts_load(root, &facts);
+		if (r >= 0)
+			r = boot_probe(root, &facts.kernels, cs->backend, &boot, diag);
+		if (r < 0)
+			return r;
+		boot.refresh = true;
+	}
+	if (cs->initrds.n > 0) {
+		r = baked_text(root, NULL, &text);
+		if (r >= 0)
+			r = initrd_build(&boot, text, &cs->initrds, diag);
+	}
+	if (r >= 0 && cs->refresh == REFRESH_RUN && cs->backend)
+		r = refresh(&boot, cs, diag);
+	if (r >= 0 && cs->initrds.n > 0)
+		r = initrd_install(root, &cs->initrds, diag);
+	if (r < 0)
+		initrd_clean(root, &cs->initrds);
 	return r;
 }
 
