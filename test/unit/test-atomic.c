@@ -25,18 +25,6 @@ static int put(const struct tree *t, const char *path, const char *from, const c
 	return atomic_put(t->root, path, &expected, &wanted, 0600, flags);
 }
 
-static void holds(const struct tree *t, const char *path, const char *want)
-{
-	_cleanup_free_ char *now = tree_read(t, path);
-
-	if (!want)
-		assert_null(now);
-	else {
-		assert_non_null(now);
-		assert_string_equal(now, want);
-	}
-}
-
 static struct stat look(const struct tree *t, const char *path)
 {
 	struct stat st;
@@ -100,7 +88,7 @@ static void test_put(void **state _unused_)
 				tree_write(&t, "d/f", cases[i].there);
 			assert_int_equal(put(&t, "/d/f", cases[i].from, cases[i].to, flags),
 					 cases[i].result);
-			holds(&t, "d/f", cases[i].after);
+			tree_assert(&t, "d/f", cases[i].after);
 			is_tidy(&t, "d");
 			tree_done(&t);
 		}
@@ -162,16 +150,16 @@ static void test_links_are_followed_inside(void **state _unused_)
 	tree_symlink(&t, "loop", "loop");
 	assert_int_equal(put(&t, "/d/relative", "old", "1", 0), 1);
 	assert_int_equal(put(&t, "/absolute", "1", "2", 0), 1);
-	holds(&t, "d/real", "2");
+	tree_assert(&t, "d/real", "2");
 	assert_int_equal(put(&t, "/dangling", NULL, "made", 0), 1);
-	holds(&t, "d/made", "made");
+	tree_assert(&t, "d/made", "made");
 	assert_int_equal(put(&t, "/loop", NULL, "x", 0), -ELOOP);
 	assert_true(S_ISLNK(look(&t, "d/relative").st_mode));
 	assert_true(S_ISLNK(look(&t, "absolute").st_mode));
 	assert_true(S_ISLNK(look(&t, "dangling").st_mode));
 	/* deleting takes what a link leads to, and leaves the link to whoever made it */
 	assert_int_equal(put(&t, "/absolute", "2", NULL, 0), 1);
-	holds(&t, "d/real", NULL);
+	tree_assert(&t, "d/real", NULL);
 	assert_true(S_ISLNK(look(&t, "absolute").st_mode));
 	tree_done(&t);
 }
@@ -217,17 +205,17 @@ static void test_in_place(void **state _unused_)
 	tree_write(&t, "f", "old");
 	before = look(&t, "f");
 	assert_int_equal(put(&t, "/f", "old", "new", ATOMIC_IN_PLACE), 1);
-	holds(&t, "f", "new");
+	tree_assert(&t, "f", "new");
 	assert_int_equal(look(&t, "f").st_ino, before.st_ino);
 	assert_int_equal(put(&t, "/f", "old", "new", ATOMIC_IN_PLACE), 0);
 	assert_int_equal(put(&t, "/f", "odd", "old", ATOMIC_IN_PLACE), -ESTALE);
 	assert_int_equal(put(&t, "/f", "new", "longer", ATOMIC_IN_PLACE), -EINVAL);
-	holds(&t, "f", "new");
+	tree_assert(&t, "f", "new");
 	memset(big[0], 'a', sizeof(big[0]) - 1);
 	memset(big[1], 'b', sizeof(big[1]) - 1);
 	tree_write(&t, "big", big[0]);
 	assert_int_equal(put(&t, "/big", big[0], big[1], ATOMIC_IN_PLACE), -EINVAL);
-	holds(&t, "big", big[0]);
+	tree_assert(&t, "big", big[0]);
 	/* there is nothing to write over */
 	assert_int_equal(put(&t, "/none", NULL, "new", ATOMIC_IN_PLACE), 1);
 	tree_done(&t);
@@ -269,7 +257,7 @@ static void test_put_all(void **state _unused_)
 	open_before = count("/proc/self/fd", "");
 	assert_int_equal(atomic_put_all(t.root, many.changes, MANY, &at), 1);
 	for (size_t i = 0; i < MANY; i++)
-		holds(&t, many.paths[i] + 1, "new");
+		tree_assert(&t, many.paths[i] + 1, "new");
 	assert_int_equal(atomic_put_all(t.root, many.changes, MANY, &at), 0);
 	assert_int_equal(atomic_put_all(t.root, many.changes, 0, &at), 0);
 	assert_int_equal(count("/proc/self/fd", ""), open_before);
@@ -293,7 +281,7 @@ static void test_put_all_fails_whole(void **state _unused_)
 	assert_int_equal(at, 13);
 	/* it was seen before any name moved */
 	for (size_t i = 0; i < MANY; i++)
-		holds(&t, many.paths[i] + 1, i == 13 ? "else" : "old");
+		tree_assert(&t, many.paths[i] + 1, i == 13 ? "else" : "old");
 	assert_int_equal(count("/proc/self/fd", ""), open_before);
 	is_tidy(&t, "a");
 	is_tidy(&t, "b");
@@ -323,7 +311,7 @@ static void test_directories(void **state _unused_)
 	assert_int_equal(atomic_rmdir(t.root, "/a/b/c"), 0);
 	assert_int_equal(atomic_rmdir(t.root, "/a/no/c"), 0);
 	assert_int_equal(atomic_rmdir(t.root, "/a/file"), 0); /* not ours to delete */
-	holds(&t, "a/file", "");
+	tree_assert(&t, "a/file", "");
 	tree_done(&t);
 }
 
@@ -338,13 +326,13 @@ static void test_clean(void **state _unused_)
 	tree_write(&t, "d/.memcg-policy", "kept");
 	tree_write(&t, ".memcg-policy.abcdef", "another directory's");
 	assert_int_equal(atomic_clean(t.root, "/d/f"), 0);
-	holds(&t, "d/.memcg-policy.abcdef", NULL);
-	holds(&t, "d/f", "kept");
-	holds(&t, "d/.memcg-policyx", "kept");
-	holds(&t, "d/.memcg-policy", "kept");
-	holds(&t, ".memcg-policy.abcdef", "another directory's");
+	tree_assert(&t, "d/.memcg-policy.abcdef", NULL);
+	tree_assert(&t, "d/f", "kept");
+	tree_assert(&t, "d/.memcg-policyx", "kept");
+	tree_assert(&t, "d/.memcg-policy", "kept");
+	tree_assert(&t, ".memcg-policy.abcdef", "another directory's");
 	assert_int_equal(atomic_clean(t.root, "/f"), 0);
-	holds(&t, ".memcg-policy.abcdef", NULL);
+	tree_assert(&t, ".memcg-policy.abcdef", NULL);
 	assert_int_equal(atomic_clean(t.root, "/no/f"), 0);
 	tree_done(&t);
 }

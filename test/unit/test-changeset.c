@@ -104,25 +104,13 @@ static void run_done(struct run *run)
 	diag_done(&run->diag);
 }
 
-static void holds(const struct tree *t, const char *path, const char *want)
-{
-	_cleanup_free_ char *now = tree_read(t, path);
-
-	if (!want)
-		assert_null(now);
-	else {
-		assert_non_null(now);
-		assert_string_equal(now, want);
-	}
-}
-
 static void all_hold(const struct tree *t, unsigned n, const char *want)
 {
 	for (unsigned i = 0; i < n; i++) {
 		char path[16];
 
 		(void)snprintf(path, sizeof(path), "d/f%u", i); /* fits */
-		holds(t, path, want);
+		tree_assert(t, path, want);
 	}
 }
 
@@ -181,8 +169,8 @@ static void test_change(void **state _unused_)
 		assert_int_equal(run.makes, 0);
 		assert_int_equal(run.finishes, n > 1);
 		all_hold(&t, run.n, "new");
-		holds(&t, "a/b/c", "made");
-		holds(&t, "gone", NULL);
+		tree_assert(&t, "a/b/c", "made");
+		tree_assert(&t, "gone", NULL);
 		assert_int_equal(recorded(&t), 1);
 		assert_false(record_is_pending(t.root));
 		run_done(&run);
@@ -257,7 +245,7 @@ static void test_failures(void **state _unused_)
 		run_it(&run, false);
 		assert_int_equal(run.result, cases[i].result);
 		all_hold(&t, MANY, "old");
-		holds(&t, "gone", "is here");
+		tree_assert(&t, "gone", "is here");
 		assert_false(root_exists(t.root, "/a"));
 		nothing_happened(&t);
 		assert_int_equal(told(&run, "all files were put back"), cases[i].put_back);
@@ -286,14 +274,14 @@ static void test_somebody_else(void **state _unused_)
 		tree_write(&t, "gone", "is here");
 		run_it(&run, false);
 		assert_int_equal(run.result, -ESTALE);
-		holds(&t, files[i], "somebody else's");
+		tree_assert(&t, files[i], "somebody else's");
 		assert_true(told(&run, "somebody else"));
 		for (unsigned k = 0; k < MANY; k++) {
 			char path[16];
 
 			(void)snprintf(path, sizeof(path), "d/f%u", k); /* fits */
 			if (!streq(path, files[i]))
-				holds(&t, path, "old");
+				tree_assert(&t, path, "old");
 		}
 		nothing_happened(&t);
 		run_done(&run);
@@ -375,9 +363,9 @@ static void test_recovery_leaves_foreign_bytes(void **state _unused_)
 	run.n = 0;
 	run_it(&run, false);
 	assert_int_equal(run.result, CHANGESET_UNCHANGED);
-	holds(&t, "d/f0", "old");
-	holds(&t, "d/f1", "somebody else's");
-	holds(&t, "d/f2", "old");
+	tree_assert(&t, "d/f0", "old");
+	tree_assert(&t, "d/f1", "somebody else's");
+	tree_assert(&t, "d/f2", "old");
 	assert_true(told(&run, "leaving it as it is"));
 	nothing_happened(&t);
 	run_done(&run);
@@ -394,8 +382,8 @@ static void test_dry_run_with_interrupted_change(void **state _unused_)
 	interrupt(&t, &run, 1);
 	run_it(&run, true);
 	assert_true(told(&run, "interrupted"));
-	holds(&t, "d/f0", "new");
-	holds(&t, "d/f1", "old");
+	tree_assert(&t, "d/f0", "new");
+	tree_assert(&t, "d/f1", "old");
 	assert_true(record_is_pending(t.root));
 	run_done(&run);
 	tree_done(&t);
@@ -412,7 +400,7 @@ static void test_unreadable_record(void **state _unused_)
 	run_it(&run, false);
 	assert_int_equal(run.result, -EBADMSG);
 	all_hold(&t, 3, "old");
-	holds(&t, "var/lib/memcg-policy/pending.json", "{");
+	tree_assert(&t, "var/lib/memcg-policy/pending.json", "{");
 	run_done(&run);
 	tree_done(&t);
 }

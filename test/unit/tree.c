@@ -100,6 +100,16 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
+void tree_assert(const struct tree *tree, const char *path, const char *want)
+{
+	_cleanup_free_ char *now = tree_read(tree, path);
+
+	if (!now != !want)
+		fail_msg("%s %s", path, want ? "is missing" : "is there");
+	if (want)
+		assert_string_equal(now, want);
+}
+
 void tree_done(struct tree *tree)
 {
 	root_free(tree->root);

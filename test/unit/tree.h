@@ -26,5 +26,7 @@ void tree_symlink(const struct tree *tree, const char *target, const char *path)
 void tree_mkdir(const struct tree *tree, const char *path);
 /* The whole file, to be freed by the caller; NULL when it is missing. */
 char *tree_read(const struct tree *tree, const char *path);
+/* Fails the test unless that is what the file holds; NULL: that there is none. */
+void tree_assert(const struct tree *tree, const char *path, const char *want);
 /* Removes everything. */
 void tree_done(struct tree *tree);
