@@ -166,6 +166,8 @@ static int armbian_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_armbian = {
 	.name = "armbian",
 	.title = "Armbian's boot script",
+	.sign = "/boot/armbianEnv.txt",
+	.by = BOOT_BY_OTHER,
 	.tried = BOOT_TRIED_FIXTURES,
 	.probe = armbian_probe,
 	.read = armbian_read,

@@ -525,6 +525,8 @@ static int bls_take_back_path(const struct boot *boot, const char *path,
 const struct boot_backend boot_bls = {
 	.name = "bls",
 	.title = "GRUB with boot loader entries (BLS)",
+	.sign = "entries that GRUB reads",
+	.by = BOOT_BY_GRUB,
 	.tried = BOOT_TRIED_TOOLS,
 	.probe = bls_probe,
 	.read = bls_read,

@@ -83,6 +83,8 @@ static int alpine_take_back(const struct boot *boot _unused_, const char *path _
 const struct boot_backend boot_update_extlinux = {
 	.name = "update-extlinux",
 	.title = "extlinux by update-extlinux",
+	.sign = "/etc/update-extlinux.conf",
+	.by = BOOT_BY_SYSLINUX | BOOT_BY_OTHER,
 	.tried = BOOT_TRIED_FIXTURES,
 	.probe = alpine_probe,
 	.read = alpine_read,
@@ -158,6 +160,8 @@ static int hand_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_extlinux = {
 	.name = "extlinux",
 	.title = "extlinux.conf",
+	.sign = "extlinux.conf",
+	.by = BOOT_BY_SYSLINUX | BOOT_BY_OTHER,
 	.tried = BOOT_TRIED_FIXTURES,
 	.probe = hand_probe,
 	.read = hand_read,

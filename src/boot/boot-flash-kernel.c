@@ -137,6 +137,8 @@ static int flash_take_back(const struct boot *boot _unused_, const char *path _u
 const struct boot_backend boot_flash_kernel = {
 	.name = "flash-kernel",
 	.title = "flash-kernel",
+	.sign = "flash-kernel and its defaults",
+	.by = BOOT_BY_OTHER,
 	.tried = BOOT_TRIED_TOOLS,
 	.probe = flash_probe,
 	.read = flash_read,

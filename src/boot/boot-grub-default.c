@@ -138,6 +138,8 @@ static int default_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_grub_default = {
 	.name = "grub-default",
 	.title = "GRUB, words in " GRUB_DEFAULT,
+	.sign = "grub-mkconfig",
+	.by = BOOT_BY_GRUB,
 	.probe = default_probe,
 	.read = default_read,
 	.plan = default_plan,

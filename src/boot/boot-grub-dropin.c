@@ -193,6 +193,8 @@ static int dropin_plan(const struct boot *boot, const struct boot_state *state,
 const struct boot_backend boot_grub_dropin = {
 	.name = "grub-dropin",
 	.title = "GRUB, drop-in in " GRUB_DROPIN_DIR,
+	.sign = "grub-mkconfig",
+	.by = BOOT_BY_GRUB,
 	.probe = dropin_probe,
 	.read = dropin_read,
 	.plan = dropin_plan,

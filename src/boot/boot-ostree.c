@@ -483,6 +483,7 @@ static int ostree_take_back(const struct boot *boot _unused_, const char *path _
 const struct boot_backend boot_ostree = {
 	.name = "ostree",
 	.title = "ostree deployments",
+	.sign = "a repository of ostree, or an image for bootc",
 	.tried = BOOT_TRIED_TOOLS,
 	.remounts = true,
 	.probe = ostree_probe,

@@ -129,6 +129,8 @@ static int proxmox_take_back(const struct boot *boot, const char *path,
 const struct boot_backend boot_proxmox = {
 	.name = "proxmox",
 	.title = "proxmox-boot-tool",
+	.sign = "/etc/kernel/proxmox-boot-uuids",
+	.by = BOOT_BY_GRUB | BOOT_BY_SYSTEMD_BOOT,
 	.tried = BOOT_TRIED_FIXTURES,
 	.probe = proxmox_probe,
 	.read = proxmox_read,

@@ -99,6 +99,8 @@ static int raspi_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_raspi_firmware = {
 	.name = "raspi-firmware",
 	.title = "Debian's raspi-firmware",
+	.sign = "Debian's hook z50-raspi-firmware",
+	.by = BOOT_BY_OTHER,
 	.tried = BOOT_TRIED_FIXTURES,
 	.probe = raspi_probe,
 	.read = raspi_read,

@@ -123,6 +123,7 @@ static int zipl_probe(const struct root *root, struct diag *diag _unused_)
 const struct boot_backend boot_zipl = {
 	.name = "zipl",
 	.title = "zipl",
+	.sign = "/etc/zipl.conf, or zipl and entries",
 	.probe = zipl_probe,
 	.read = recognised_read_zipl,
 	.plan = advise,
@@ -167,6 +168,7 @@ static int zfsbootmenu_probe(const struct root *root, struct diag *diag _unused_
 const struct boot_backend boot_zfsbootmenu = {
 	.name = "zfsbootmenu",
 	.title = "ZFSBootMenu",
+	.sign = "/etc/zfsbootmenu/config.yaml",
 	.probe = zfsbootmenu_probe,
 	.read = recognised_read_nothing,
 	.plan = advise,
@@ -186,6 +188,7 @@ const struct boot_backend boot_zfsbootmenu = {
 const struct boot_backend boot_efistub = {
 	.name = "efistub",
 	.title = "EFI boot entries of the firmware",
+	.sign = "the firmware's entry BootCurrent",
 	.probe = efi_option_probe,
 	.read = efi_option_read,
 	.plan = advise,

@@ -475,6 +475,8 @@ static int take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_rpi = {
 	.name = "rpi",
 	.title = "Raspberry Pi firmware (cmdline.txt)",
+	.sign = "config.txt or cmdline.txt of the firmware",
+	.by = BOOT_BY_OTHER,
 	.tried = BOOT_TRIED_FIXTURES,
 	.probe = probe,
 	.read = read_state,

@@ -146,6 +146,8 @@ static int sdbootutil_take_back(const struct boot *boot _unused_, const char *pa
 const struct boot_backend boot_sdbootutil = {
 	.name = "sdbootutil",
 	.title = "openSUSE's sdbootutil",
+	.sign = "sdbootutil and LOADER_TYPE",
+	.by = BOOT_BY_GRUB | BOOT_BY_SYSTEMD_BOOT,
 	.tried = BOOT_TRIED_FIXTURES,
 	.probe = sdbootutil_probe,
 	.read = sdbootutil_read,
@@ -239,6 +241,8 @@ static int transactional_take_back(const struct boot *boot _unused_, const char 
 const struct boot_backend boot_transactional = {
 	.name = "transactional",
 	.title = "GRUB of a transactional system",
+	.sign = "transactional-update and a read-only /",
+	.by = BOOT_BY_GRUB,
 	.tried = BOOT_TRIED_FIXTURES,
 	.remounts = true,
 	.probe = transactional_probe,

@@ -122,6 +122,8 @@ static int systemd_take_back(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_systemd = {
 	.name = "systemd-boot",
 	.title = "systemd-boot",
+	.sign = "its entries",
+	.by = BOOT_BY_SYSTEMD_BOOT | BOOT_BY_STUB,
 	.tried = BOOT_TRIED_TOOLS,
 	.probe = systemd_probe,
 	.read = systemd_read,

@@ -211,6 +211,8 @@ static int menu_refresh(const struct boot *boot, const struct boot_words *words 
 const struct boot_backend boot_u_boot_menu = {
 	.name = "u-boot-menu",
 	.title = "extlinux.conf by u-boot-menu",
+	.sign = "u-boot-update",
+	.by = BOOT_BY_OTHER,
 	.tried = BOOT_TRIED_TOOLS,
 	.probe = menu_probe,
 	.read = menu_read,

@@ -73,6 +73,8 @@ static int take_back_ukis(const struct boot *boot _unused_, const char *path,
 const struct boot_backend boot_uki = {
 	.name = "uki",
 	.title = "unified kernel images",
+	.sign = "unified kernel images",
+	.by = BOOT_BY_STUB,
 	.tried = BOOT_TRIED_TOOLS,
 	.probe = probe_ukis,
 	.read = read_ukis,

@@ -86,9 +86,21 @@ enum boot_tried {
 	BOOT_TRIED_FIXTURES, /* only files as it is documented to have them */
 };
 
+/* What can have started a system that boots by a backend's files (boot/started.h): a mask. 0:
+ * many things, or nothing is written. */
+enum boot_by {
+	BOOT_BY_SYSTEMD_BOOT = 1 << 0,
+	BOOT_BY_GRUB = 1 << 1,
+	BOOT_BY_STUB = 1 << 2,	   /* systemd-stub in a unified kernel image */
+	BOOT_BY_SYSLINUX = 1 << 3, /* puts BOOT_IMAGE= on the line, as GRUB does */
+	BOOT_BY_OTHER = 1 << 4,	   /* leaves neither EFI variables nor that word */
+};
+
 struct boot_backend {
 	const char *name;  /* Backend=, JSON */
 	const char *title; /* for people, without an article */
+	const char *sign;  /* what it was found by; NULL: the path of found_by that is there */
+	unsigned by;	   /* enum boot_by */
 	enum boot_tried tried;
 	bool remounts; /* its tool writes where it has to, also below what is read-only */
 

@@ -5,6 +5,7 @@
 #include "base/root.h"
 #include "base/str.h"
 #include "boot/record.h"
+#include "boot/started.h"
 #include "facts/kernels.h"
 #include "facts/machine.h"
 #include "facts/running.h"
@@ -239,6 +240,15 @@ static bool changes_boot(const struct refuse_input *in)
 	return false;
 }
 
+/* Files of a loader that did not start this system. */
+static int check_loader(const struct refuse_input *in, struct diag *diag)
+{
+	if (in->started && in->started->doubt && changes_boot(in))
+		diag_error(diag, &(struct diag_where){ .hint = STARTED_HINT }, "%s",
+			   in->started->doubt);
+	return 0;
+}
+
 static int check_tpm(const struct refuse_input *in, struct diag *diag)
 {
 	return changes_boot(in) ? refuse_tpm(in, diag) : 0;
@@ -331,7 +341,7 @@ static int check_leak(const struct refuse_input *in, struct diag *diag)
 int refuse_check(const struct refuse_input *in, bool force, struct diag *diag)
 {
 	static int (*const checks[])(const struct refuse_input *in, struct diag *diag) = {
-		check_container, check_persistent, check_length,
+		check_container, check_persistent, check_loader, check_length,
 		check_leak,	 check_limits,	   check_tpm,
 	};
 	int r = 0;

@@ -10,6 +10,7 @@
 
 struct needs;
 struct running;
+struct started;
 
 /* All borrowed. */
 struct refuse_input {
@@ -17,6 +18,7 @@ struct refuse_input {
 	const struct running *running;
 	const struct boot *boot;
 	const struct boot_state *state;
+	const struct started *started;
 	const struct needs *needs;
 	const struct changeset *changes;
 };

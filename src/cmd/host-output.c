@@ -150,6 +150,7 @@ static struct json *boot_to_json(const struct host *host)
 	for (size_t i = 0; i < host->boot.n_also; i++)
 		json_append_string(also, host->boot.also[i]->name);
 	json_add(object, "also_present", also);
+	json_add_string(object, "why", host->started.why);
 	json_add_string(object, "configured", configured ? configured : "unknown");
 	json_add_string(object, "next", memcg_state_to_string(host->next));
 	if (host->state.entries_known) {
@@ -348,6 +349,11 @@ static void print_boot(const struct host *host)
 	}
 	for (size_t i = 0; i < host->boot.n_also; i++)
 		printf("%s%s", i == 0 ? "; also present: " : ", ", host->boot.also[i]->title);
+	if (host->started.why) {
+		fputs("  (by ", stdout);
+		print_safe(host->started.why);
+		putchar(')');
+	}
 	putchar('\n');
 }
 

@@ -249,6 +249,21 @@ static int judge_running(struct host *host, enum boot_want want, struct diag *di
 			   "everything is in line; memcg is %s until the next boot", now);
 }
 
+/* A write refuses for the first; the second may have its reason. */
+static void warn_of_loader(const struct host *host, struct diag *diag)
+{
+	const struct started *started = &host->started;
+
+	if (started->doubt)
+		diag_warning(diag, &(struct diag_where){ .hint = STARTED_HINT }, "%s",
+			     started->doubt);
+	if (started->note)
+		diag_warning(
+			diag,
+			&(struct diag_where){ .hint = "what the firmware starts: efibootmgr" },
+			"%s", started->note);
+}
+
 static int judge(struct host *host, struct diag *diag)
 {
 	const struct running *running = &host->facts.running;
@@ -304,7 +319,12 @@ static int load_boot(struct host *host, struct diag *diag)
 		r = boot_read(&host->boot, &host->state, diag);
 	if (r >= 0)
 		r = find_next(host);
-	return r < 0 ? r : origin_find(&host->boot, &host->state, &host->facts, &host->origin);
+	if (r >= 0)
+		r = origin_find(&host->boot, &host->state, &host->facts, &host->origin);
+	if (r < 0)
+		return r;
+	return started_find(&host->boot, &host->state, &host->facts.running,
+			    host->origin.kexec == ANSWER_YES, &host->started);
 }
 
 struct unit_basis host_unit_basis(const struct host *host)
@@ -379,6 +399,7 @@ int host_load_with(const struct root *root, unsigned parts, const char *content,
 	r = load_boot(ret, diag);
 	if (r < 0 || !(parts & HOST_VERDICT))
 		return r;
+	warn_of_loader(ret, diag);
 	if (parts & HOST_UNITS)
 		r = count_units(ret);
 	return r < 0 ? r : judge(ret, diag);
@@ -395,6 +416,7 @@ void host_done(struct host *host)
 	policy_done(&host->policy);
 	needs_done(&host->needs);
 	decision_done(&host->decision);
+	started_done(&host->started);
 	origin_done(&host->origin);
 	boot_state_done(&host->state);
 	if (host->unit_files_loaded)

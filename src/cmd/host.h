@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "boot/boot.h"
 #include "boot/origin.h"
+#include "boot/started.h"
 #include "facts/facts.h"
 #include "policy/decide.h"
 #include "policy/need.h"
@@ -53,6 +54,7 @@ struct host {
 	enum memcg_state next;		     /* of the default entry, on that entry's kernel */
 	const struct boot_entry *next_entry; /* borrowed from state, or NULL */
 	struct origin origin;
+	struct started started;
 
 	/* with HOST_UNITS */
 	struct units unit_files;

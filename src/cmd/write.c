@@ -122,6 +122,7 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 		.running = &w->host.facts.running,
 		.boot = &w->host.boot,
 		.state = &w->host.state,
+		.started = &w->host.started,
 		.needs = &w->host.needs,
 		.changes = cs,
 	};

@@ -83,7 +83,10 @@ class Live:
             full.write_bytes(data.encode() if isinstance(data, str) else data)
 
     def variable(self, name, value, vendor=LOADER):
-        """An EFI variable: text as UTF-16, or bytes."""
+        """An EFI variable: text as UTF-16, or bytes. The loader's own makes it a machine whose
+        images systemd's stub started."""
+        if name == "LoaderInfo":
+            self.variable("StubInfo", value.replace("-boot", "-stub"))
         if isinstance(value, str):
             value = (value + "\0").encode("utf-16le")
         self.write({f"/efivars/{name}-{vendor}": struct.pack("<I", 6) + value})
@@ -226,6 +229,26 @@ def ukify_fails():
             before = m.files("/efi", "/etc")
             m.must("memcg-policy set off", 1)
             check(m.files("/efi", "/etc") == before, "a failed ukify leaves something behind")
+
+
+def other_loader():
+    """Another loader started the system than the one whose files are here: nothing is written,
+    unless the policy names the loader, or with --force."""
+    with uki_root() as m:
+        m.variable("LoaderInfo", "systemd-boot 257.7-1")
+        m.variable("SecureBoot", b"\0", GLOBAL)
+        m.write({"/efivars/StubInfo-" + LOADER: b""})
+        before = m.files("/efi", "/etc", "/boot")
+        said = m.must("memcg-policy set off", 7)
+        check("no StubInfo" in said and "Backend=" in said, said)
+        check(m.files("/efi", "/etc", "/boot") == before, "a refused change wrote")
+        m.must("memcg-policy set off --force")
+        expect(m, "off")
+        m.must("memcg-policy unset --force")
+        m.write({"/etc/memcg-policy/policy.conf.d/60-loader.conf": "[Policy]\nBackend=uki\n"})
+        m.must("memcg-policy set off")
+        expect(m, "off")
+        m.must("memcg-policy unset")
 
 
 # --- U-Boot ---
@@ -553,7 +576,7 @@ def blscfg():
     return f"{len(BLS_ROOTS)} releases"
 
 
-STEPS = [ukify, ukify_shared, ukify_secure, ukify_fails, u_boot_menu, u_boot_fails,
+STEPS = [ukify, ukify_shared, ukify_secure, ukify_fails, other_loader, u_boot_menu, u_boot_fails,
          u_boot_hangs, flash_kernel,
          ostree, rpm_ostree, bootc, kernel_install, blscfg]
 BLS_ROOTS = [name for name, what in ROOTS.items() if what[0] == "bls"]

@@ -12,12 +12,13 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from roots import PI, PI_TREE, RECOGNISED, ROOTS, TREES, pi, uki  # noqa: E402
+from roots import LOADER_VARIABLE, PI, PI_TREE, RECOGNISED, ROOTS, TREES, pi, uki  # noqa: E402
 
 PROGRAM = os.environ.get("MEMCG_POLICY", "memcg-policy")
 CASES = pathlib.Path(os.environ.get("MEMCG_POLICY_CASES") or
@@ -453,6 +454,67 @@ def recognised():
     return len(RECOGNISED)
 
 
+GRUB, SYSTEMD, STUB = "GRUB 2.12", "systemd-boot 257.7-1", "systemd-stub 257.7-1"
+IMAGE = "BOOT_IMAGE=/vmlinuz-1 root=x"
+# root; LoaderInfo, StubInfo, the kernel's line (None: no EFI); the backend, why it, what speaks
+# against it
+STARTED = [
+    ("fedora-current", GRUB, None, IMAGE, "bls", GRUB, None),
+    ("fedora-current", None, None, IMAGE, "bls", "BOOT_IMAGE=", None),
+    ("fedora-current", None, None, "root=x", "bls", "entries", "nothing shows that GRUB"),
+    ("fedora-current", None, STUB, "root=x", "bls", STUB, "unified kernel image"),
+    ("fedora-current", GRUB, STUB, IMAGE, "bls", STUB, "unified kernel image"),
+    ("arch-grub", GRUB, None, IMAGE, "grub-default", "grub-mkconfig", None),
+    ("arch-grub", "rEFInd 0.14.2", None, "root=x", "grub-default", "rEFInd", "another loader"),
+    ("arch-grub", "Limine 9.3.0", None, "root=x", "grub-default", "Limine", "another loader"),
+    ("arch-grub", SYSTEMD, None, "root=x", "grub-default", SYSTEMD, "another loader"),
+    ("microos", SYSTEMD, None, "root=x", "transactional", SYSTEMD, "another loader"),
+    ("arch-systemd-boot", SYSTEMD, None, "root=x", "systemd-boot", SYSTEMD, None),
+    ("arch-systemd-boot", SYSTEMD, STUB, "root=x", "systemd-boot", STUB, None),
+    ("arch-systemd-boot", SYSTEMD, None, IMAGE, "systemd-boot", SYSTEMD, "BOOT_IMAGE="),
+    ("arch-uki", SYSTEMD, STUB, "root=x", "uki", STUB, None),
+    ("arch-uki", None, STUB, "root=x", "uki", STUB, None),
+    ("arch-uki", SYSTEMD, None, "root=x", "uki", SYSTEMD, "no StubInfo"),
+    ("arch-uki", "rEFInd 0.14.2", STUB, "root=x", "uki", "rEFInd", None),
+    ("opensuse-sdbootutil", GRUB, None, IMAGE, "sdbootutil", GRUB, None),
+    ("opensuse-sdbootutil", SYSTEMD, None, "root=x", "sdbootutil", SYSTEMD, None),
+    ("proxmox-8", "rEFInd 0.14.2", None, "root=x", "proxmox", "uuids", "another loader"),
+    ("raspios-12", None, None, None, "rpi", "config.txt", None),
+    # a Pi with UEFI firmware
+    ("raspios-12", GRUB, None, IMAGE, "rpi", GRUB, "another loader"),
+    ("armbian", None, None, None, "armbian", "armbianEnv.txt", None),
+    ("silverblue", SYSTEMD, STUB, "root=x", "ostree", "ostree", None),
+    # the files of systemd-boot on a machine that has no EFI
+    ("debian-systemd-boot", None, None, None, "systemd-boot", "entries", "not started by UEFI"),
+]
+
+
+def started():
+    """What started a captured machine agrees with the loader in charge, or it is said."""
+    for name, loader, stub, line, backend, why, doubt in STARTED:
+        files = dict(ROOTS[name][1])
+        files["/proc/cmdline"] = (line or "root=x") + "\n"
+        for variable, value in (("LoaderInfo", loader), ("StubInfo", stub),
+                                ("OsIndicationsSupported", None)):
+            if line and (value or variable.startswith("Os")):
+                files[LOADER_VARIABLE.format(variable)] = (
+                    struct.pack("<I", 6) + ((value or "") + "\0").encode("utf-16le"))
+
+        def body(root, before):
+            result = subprocess.run([PROGRAM, f"--snapshot={root}", "status", "--json"], env=ENV,
+                                    text=True, capture_output=True, check=False)
+            status = json.loads(result.stdout)
+            case = f"{name} started by {loader}, {stub}, {line}"
+            check(status["boot"]["backend"] == backend, f"{case}: {status['boot']}")
+            check(why in status["boot"]["why"], f"{case}: {status['boot']['why']}")
+            said = [w["text"] for w in status["warnings"] if "tarted" in w["text"] or
+                    "BOOT_IMAGE" in w["text"]]
+            check(len(said) == bool(doubt) and (not doubt or doubt in said[0]), f"{case}: {said}")
+        with_root(files, body)
+    print(f"ok started, {len(STARTED)} machines")
+    return 1
+
+
 def main():
     names = sys.argv[1:] or list(ROOTS)
     passed, failed, skipped = 0, 0, 0
@@ -471,6 +533,7 @@ def main():
             passed += device_trees()
             passed += documented()
             passed += recognised()
+            passed += started()
             passed += long_lines()
             for name, note in cmdline_cases():
                 print(note or f"ok {name}")

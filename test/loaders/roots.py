@@ -292,6 +292,7 @@ def load_option(title, options=""):
             + options.encode("utf-16le"))
 
 
+LOADER_VARIABLE = "/sys/firmware/efi/efivars/{}-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 EFIVARS = "/sys/firmware/efi/efivars/{}-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 # loaders that are not written to: (backend, files, entries as (id, request, default),
