@@ -90,13 +90,16 @@ class Machine:
 
     drives: -drive arguments without "if="; the first is the system's disk.
     kernel, initrd, append: boot this instead of the disk's own loader.
+    options: more arguments for the emulator, such as other firmware.
     tries: how often an early death is answered by another start.
     """
 
-    def __init__(self, name, drives=(), kernel=None, initrd=None, append="", memory=1024, tries=3):
+    def __init__(self, name, drives=(), kernel=None, initrd=None, append="", memory=1024, tries=3,
+                 options=()):
         need("qemu-system-x86_64")
         self.name = name
         self.drives = list(drives)
+        self.options = list(options)
         self.kernel, self.initrd, self.append = kernel, initrd, append
         self.memory = memory
         self.tries = tries
@@ -126,7 +129,7 @@ class Machine:
         # but there is no mount", and udevd, dbus and logind never start
         accel = os.environ.get("VM_ACCEL", "tcg")
         command += ["-accel", accel, "-cpu", "host" if accel == "kvm" else "Nehalem", "-smp", "1"]
-        command += ["-m", str(self.memory), "-device", "virtio-rng-pci"]
+        command += ["-m", str(self.memory), "-device", "virtio-rng-pci", *self.options]
         command += ["-chardev", f"file,id=console,append=on,path={self._console}"]
         command += ["-serial", "chardev:console"]
         command += ["-chardev", f"socket,id=agent,server=on,wait=off,path={self._dir}/agent"]
