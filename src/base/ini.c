@@ -10,6 +10,7 @@ struct ini {
 	size_t size;
 	size_t pos;
 	unsigned line; /* of the byte at pos */
+	bool odd_ends; /* lines end otherwise than in LF, too */
 	bool bom_seen;
 	bool stopped;
 	char *section;
@@ -33,6 +34,7 @@ int ini_new(const char *text, size_t size, struct ini **ret)
 	ini->text = text;
 	ini->size = size;
 	ini->line = 1;
+	ini->odd_ends = memchr(text, '\r', size) || memchr(text, '\0', size);
 	ini->section = strdup("");
 	if (!ini->section) {
 		free(ini);
@@ -67,8 +69,13 @@ static bool next_physical(struct ini *ini, struct physical *ret)
 
 	if (start == end)
 		return false;
-	while (p < end && !eol_of(*p))
-		p++;
+	if (ini->odd_ends) {
+		while (p < end && !eol_of(*p))
+			p++;
+	} else {
+		p = memchr(start, '\n', (size_t)(end - start));
+		p = p ? p : end;
+	}
 	*ret = (struct physical){
 		.data = start,
 		.size = (size_t)(p - start),
@@ -106,6 +113,9 @@ static bool is_text(const char *s, size_t size)
 {
 	if (!str_is_utf8(s, size))
 		return false;
+	/* one of these is in each of them */
+	if (!memchr(s, 0xef, size) && !memchr(s, 0xbf, size))
+		return true;
 	for (size_t i = 0; i + 2 < size; i++) {
 		unsigned char a = s[i], b = s[i + 1], c = s[i + 2];
 

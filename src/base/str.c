@@ -363,10 +363,19 @@ char *str_escape(const char *s, size_t size)
 
 	for (size_t i = 0; i < size;) {
 		const unsigned char *p = (const unsigned char *)s + i;
-		size_t n = utf8_sequence(p, size - i);
+		size_t plain = 0, n;
+		bool control;
+
+		while (i + plain < size && p[plain] >= 0x20 && p[plain] < 0x7f)
+			plain++;
+		strbuf_add(&buf, p, plain);
+		i += plain;
+		if (i == size)
+			break;
+		p += plain;
+		n = utf8_sequence(p, size - i);
 		/* C0, DEL, and C1, which is C2 80 to C2 9F in UTF-8 */
-		bool control =
-			*p < 0x20 || *p == 0x7f || (n == 2 && p[0] == 0xc2 && p[1] < 0xa0);
+		control = *p < 0x20 || *p == 0x7f || (n == 2 && p[0] == 0xc2 && p[1] < 0xa0);
 
 		if (n == 0 || control) {
 			n = MAX(n, (size_t)1);

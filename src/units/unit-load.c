@@ -103,7 +103,7 @@ static int list_subdir(struct unit_loader *loader, size_t dir, const char *name,
 	r = add_subdir(dropins, name, dir, listing.fd);
 	while (r >= 0 && unit_listing_next(&listing, &file, &type))
 		/* whatever the entry is, it hides others of its name */
-		if (str_has_suffix(file, ".conf") && !unit_name_is_backup(file))
+		if (unit_name_is_dropin(file))
 			r = add_dropin(dropins, file, type == DT_REG);
 	if (r >= 0 && dropins->n_subdirs > MAX_OPEN_SUBDIRS)
 		closep(&dropins->subdirs[dropins->n_subdirs - 1].fd);

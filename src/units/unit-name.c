@@ -270,6 +270,12 @@ int unit_name_default_slice(const char *name, bool user, char ret[static UNIT_NA
 	return 0;
 }
 
+bool unit_name_is_dropin(const char *name)
+{
+	/* no other ending of a backup is left */
+	return name[0] != '.' && str_has_suffix(name, ".conf");
+}
+
 bool unit_name_is_backup(const char *name)
 {
 	static const char *const suffixes[] = {

@@ -82,5 +82,7 @@ int unit_name_parent_slice(const char *slice, char ret[static UNIT_NAME_MAX]) _m
 int unit_name_default_slice(const char *name, bool user,
 			    char ret[static UNIT_NAME_MAX]) _must_check_;
 
+/* Whether a file in a ".d" directory counts. */
+bool unit_name_is_dropin(const char *name) _pure_;
 /* Files that every directory reader of systemd passes over: hidden ones and backups. */
 bool unit_name_is_backup(const char *name) _pure_;

@@ -257,7 +257,7 @@ static int scan_dropins(struct scanner *scanner, size_t dir, const char *subdir,
 		return 0;
 	r = str_printf(&path, "%s/%s", loader->path->dirs[dir].path, subdir);
 	while (r >= 0 && unit_listing_next(&listing, &file, &type)) {
-		if (!str_has_suffix(file, ".conf") || unit_name_is_backup(file))
+		if (!unit_name_is_dropin(file))
 			continue;
 		r = read_text(loader, listing.fd, path, file, type == DT_REG);
 		/* one is enough: loading reads the others */

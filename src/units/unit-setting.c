@@ -321,25 +321,34 @@ static bool assigns_setting(const char *line, const char *end)
 	return false;
 }
 
-/* By the first two letters of the keys: nearly every line ends here. */
-static bool may_begin(const char *line)
+/* By how the keys begin, in as many letters as keep others out: nearly every line ends here. */
+static bool may_begin(const char *line, size_t size)
 {
-	switch (line[0]) {
+	static const struct {
+		char text[12];
+		size_t size;
+	} beginnings[] = {
+		{ "Memory", 6 },      { "Managed", 7 },	 { "Startup", 7 },  { "Slice", 5 },
+		{ "DefaultM", 8 },    { "DefaultS", 8 }, { "Delegate", 8 }, { "DisableC", 8 },
+		{ "ConditionC", 10 }, { "AssertC", 7 },	 { "OOMP", 4 },
+	};
+
+	switch (*line) {
 	case 'M':
-		return line[1] == 'e' || line[1] == 'a';
 	case 'S':
-		return line[1] == 'l' || line[1] == 't';
 	case 'D':
-		return line[1] == 'e' || line[1] == 'i';
-	case 'O':
-		return line[1] == 'O';
-	case 'A':
-		return line[1] == 's';
 	case 'C':
-		return line[1] == 'o';
+	case 'A':
+	case 'O':
+		break;
 	default:
-		return (unsigned char)line[0] == 0xef; /* a byte order mark */
+		return (unsigned char)*line == 0xef; /* a byte order mark */
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (*line == *beginnings[i].text && size >= beginnings[i].size &&
+		    memcmp(line, beginnings[i].text, beginnings[i].size) == 0)
+			return true;
+	return false;
 }
 
 bool unit_setting_may_occur(const char *text, size_t size)
@@ -355,7 +364,7 @@ bool unit_setting_may_occur(const char *text, size_t size)
 		eol = memchr(line, '\n', (size_t)(end - line));
 		if (!eol)
 			eol = end;
-		if (eol - line > 1 && may_begin(line) &&
+		if (line < eol && may_begin(line, (size_t)(eol - line)) &&
 		    ((unsigned char)*line == 0xef || assigns_setting(line, eol)))
 			return true;
 	}
