@@ -45,10 +45,15 @@ def expect(condition, text):
 
 
 def build_dependencies():
+    """Names and apt patterns; of alternatives all that the suite has."""
     text = (TREE / "packaging/deb/control").read_text()
     field = re.search(r"^Build-Depends:(.*?)^\S", text, re.M | re.S).group(1)
-    names = [re.split(r"[ (<]", entry.strip())[0] for entry in field.split(",")]
-    return ["debhelper" if n == "debhelper-compat" else n for n in names]
+    found = []
+    for entry in field.split(","):
+        names = [re.split(r"[ (<]", name.strip())[0] for name in entry.split("|")]
+        names = ["debhelper" if n == "debhelper-compat" else n for n in names]
+        found.append(names[0] if len(names) == 1 else f"?name(^({'|'.join(names)})$)")
+    return found
 
 
 def source_tar(path):

@@ -197,12 +197,14 @@ class Disk:
 def input_drive(path, files):
     """Files for the guest, as a tar on a raw disk: {path in the guest: path here}.
 
-    It is the drive after the system's: `tar -xf /dev/vdb -C /` takes it in.
+    It is the drive after the system's: `tar -xf /dev/vdb -C /` takes it in. Folders are not in it:
+    the guest's own, / first of all, would get the mode and owner of those made here.
     """
     with tempfile.TemporaryDirectory() as tree:
-        for target, source in files.items():
-            target = pathlib.Path(tree, target.lstrip("/"))
+        names = [name.lstrip("/") for name in files]
+        for name, source in zip(names, files.values()):
+            target = pathlib.Path(tree, name)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
-        run(["tar", "-C", tree, "--owner=0", "--group=0", "-cf", path, "."])
+        run(["tar", "-C", tree, "--owner=0", "--group=0", "-cf", path, *names])
     return f"file={path},format=raw,readonly=on"
