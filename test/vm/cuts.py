@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Power cuts during `set off`.
 
-  cuts.py [DISK...] [--seed=N] [--cuts=N] [--boots=N] [--deb=PACKAGE]
+  cuts.py [DISK...] [--seed=N] [--cuts=N] [--boots=N] [--deb=PACKAGE] [--what=menu|entries]
 
 DISK is a file system that holds all (ext4, xfs, btrfs) or that of a /boot of its own beside a root
-of ext4 (/boot=ext4, /boot=xfs, /boot=btrfs, /boot=vfat); all seven when none is named.
+of ext4 (/boot=ext4, /boot=xfs, /boot=btrfs, /boot=vfat); all seven when none is named. What is
+changed is GRUB's menu, or ten boot loader entries that go to the disk together; both when not said.
 
 A Debian 12 runs `set off` in user-mode Linux while dm-log-writes records every write and flush.
 Replayed to every flush, and to random places in between with any of the unflushed writes missing,
@@ -126,11 +127,16 @@ class Replay:
 
 
 class Cuts:
-    def __init__(self, name, work, root, seed, cuts, boots_wanted):
-        self.name, self.work, self.root = name, work, root
+    """A menu that grub-mkconfig makes."""
+
+    WHAT = "menu"
+
+    def __init__(self, disk_name, work, root, seed, cuts, boots_wanted):
+        self.name = name = f"{disk_name} {self.WHAT}"
+        self.disk_name, self.work, self.root = disk_name, work, root
         self.random = random.Random(f"{seed} {name}")
         self.cuts, self.boots_wanted = cuts, boots_wanted
-        self.base = rawdisk.RawDisk(name, work / "base.img")
+        self.base = rawdisk.RawDisk(disk_name, work / "base.img")
         self.log = None
         self.menus = []
 
@@ -139,35 +145,56 @@ class Cuts:
         path.write_text(text)
         return path
 
-    def makes(self):
+    # what differs by what is changed
+
+    def _prepare(self):
         vm.need("grub-script-check")
+        return f"grub-mkconfig -o {boots.MENU}\n"
+
+    def _read(self, image):
+        return image.menu()
+
+    def _lines(self, menu):
+        """What the kernels get."""
+        return [line for line in menu.decode().splitlines() if line.startswith("\tlinux\t")]
+
+    def _check(self, menu):
+        (self.work / "menu").write_bytes(menu)
+        disk.run(["grub-script-check", self.work / "menu"])
+
+    def _which(self, menu, where):
+        """0: the old one, 1: the new one."""
+        if menu not in self.menus:
+            (vm.cache_dir() / "broken-menu").write_bytes(menu)
+            raise vm.Failed(f"{where}: GRUB reads {len(menu)} bytes that are neither the old menu nor the new one")
+        return self.menus.index(menu)
+
+    # the steps
+
+    def makes(self):
         self.base.make(self.root)
-        self.base.uml("run", self._script(f"grub-mkconfig -o {boots.MENU}\n"))
-        self.menus.append(self.base.menu())
+        self.base.uml("run", self._script(self._prepare()))
+        self.menus.append(self._read(self.base))
 
     def records(self):
         copy, log = self.base.copy(self.work / "recorded.img"), self.work / "writes.log"
         with open(log, "wb") as f:
             f.truncate(2 << 30)
         copy.uml("record", self._script("memcg-policy set off --force\n"), log)
-        self.menus.append(copy.menu())
+        self.menus.append(self._read(copy))
         self.log = Log(log)
         for menu, words in zip(self.menus, (False, True)):
-            (self.work / "menu").write_bytes(menu)
-            disk.run(["grub-script-check", self.work / "menu"])
-            lines = [line for line in menu.decode().splitlines() if line.strip().startswith("linux\t")]
+            self._check(menu)
+            lines = self._lines(menu)
             expect(lines and all((boots.WORD in line) == words for line in lines), f"the menu has {lines}")
         copy.path.unlink()
 
     def _judge(self, image, where):
         try:
-            menu = image.menu()
+            menu = self._read(image)
         except vm.Failed as e:
             raise vm.Failed(f"{where}: {e}") from None
-        if menu not in self.menus:
-            (vm.cache_dir() / "broken-menu").write_bytes(menu)
-            raise vm.Failed(f"{where}: GRUB reads {len(menu)} bytes that are neither the old menu nor the new one")
-        return self.menus.index(menu)
+        return self._which(menu, where)
 
     def _replay(self):
         return Replay(self.base, self.work / "replay.img")
@@ -211,7 +238,7 @@ class Cuts:
 
     def _expect_whole(self, image, said, where):
         """The next run has finished, or has taken back: policy and menu agree."""
-        lines = [x for x in image.menu().decode().splitlines() if x.startswith("\tlinux\t")]
+        lines = self._lines(self._read(image))
         words = {boots.WORD in x for x in lines}
         # another machine's grub-mkconfig writes other hints for its disks: the kernel lines count
         expect(len(words) == 1, f"{where}, after the next run: some entries have the word, some do not: {lines}")
@@ -232,7 +259,7 @@ class Cuts:
         for n in self._some(self.boots_wanted):
             image = self._cut(n)
             menu = self._judge(image, f"flush {n}")
-            with image.machine("cut-" + self.name.strip("/").replace("=", "-")) as machine:
+            with image.machine("cut-" + self.disk_name.strip("/").replace("=", "-")) as machine:
                 machine.start()
                 line = machine.run("cat /proc/cmdline").output
                 expect((boots.WORD in line) == bool(menu), f"flush {n}: GRUB's menu has another line than {line}")
@@ -240,6 +267,48 @@ class Cuts:
                 machine.run("umount /boot; mount -o remount,ro /; sync", None)
             how = self._expect_whole(image, said, f"flush {n}")
             print(f"{self.name}: flush {n} booted with the {('old', 'new')[menu]} menu; next run: {how}")
+
+
+class Entries(Cuts):
+    """Boot loader entries as Fedora has them, which go to the disk together. GRUB reads them here;
+    there is nothing to boot."""
+
+    WHAT = "entries"
+    IDS = [f"0123456789abcdef0123456789abcdef-6.17.{n}-300.fc43.x86_64" for n in range(10)]
+    OPTIONS = "root=UUID=6d1c5a54-77b3-4e2e-8e05-0f2a4f8a1c11 ro quiet"
+
+    def _prepare(self):
+        lines = [
+            "rm -r /usr/sbin/grub-mkconfig /usr/sbin/update-grub /etc/default/grub /boot/grub",
+            "printf '#!/bin/sh\n# --no-grubenv-update\n' >/usr/sbin/grub2-mkconfig",
+            "chmod 755 /usr/sbin/grub2-mkconfig",
+            f"echo '{self.IDS[0][:32]}' >/etc/machine-id",
+            "mkdir -p /boot/grub2 /boot/loader/entries /etc/kernel",
+            "echo blscfg >/boot/grub2/grub.cfg",
+            "printf 'GRUB_CMDLINE_LINUX=\"quiet\"\nGRUB_ENABLE_BLSCFG=true\n' >/etc/default/grub",
+            f"echo '{self.OPTIONS}' >/etc/kernel/cmdline",
+        ]
+        for id_ in self.IDS:
+            release = id_[33:]
+            text = f"title Fedora\nversion {release}\nlinux /vmlinuz-{release}\noptions {self.OPTIONS}\n"
+            lines.append(f"printf '{text}' >/boot/loader/entries/{id_}.conf".replace("\n", "\\n"))
+            lines.append(f": >/boot/vmlinuz-{release}; mkdir -p /usr/lib/modules/{release}")
+        return "\n".join(lines) + "\n"
+
+    def _read(self, image):
+        return tuple(image.read(f"/boot/loader/entries/{id_}.conf") for id_ in self.IDS)
+
+    def _lines(self, menu):
+        return [line for entry in menu for line in entry.decode().splitlines() if line.startswith("options")]
+
+    def _check(self, menu):
+        expect(len(set(menu)) == len(self.IDS), "an entry is there twice")
+
+    def _which(self, menu, where):
+        """Each must be whole; a mixture is what the next run finishes or takes back."""
+        for id_, now, *known in zip(self.IDS, menu, *self.menus):
+            expect(now in known, f"{where}: GRUB reads in {id_}, neither the old nor the new entry: {now[:200]}")
+        return int(menu == self.menus[1])
 
 
 STEPS = [
@@ -250,6 +319,7 @@ STEPS = [
     ("next run", Cuts.recovers),
     ("booted by GRUB", Cuts.boots),
 ]
+WHATS = {"menu": (Cuts, STEPS), "entries": (Entries, STEPS[:-1])}
 
 
 def main(arguments):
@@ -272,10 +342,12 @@ def main(arguments):
         root = rawdisk.tree(work / "tree")
         shutil.copy(package, root / "tmp/p.deb")
         disk.run(["chroot", root, "dpkg", "-i", "/tmp/p.deb"])
-        for name in [a for a in arguments if not a.startswith("--")] or DISKS:
+        disks = [a for a in arguments if not a.startswith("--")] or DISKS
+        whats = [options["what"]] if "what" in options else list(WHATS)
+        for name, (kind, steps) in [(name, WHATS[what]) for what in whats for name in disks]:
             with tempfile.TemporaryDirectory(prefix="disk-", dir=work) as scratch:
-                one = Cuts(name, pathlib.Path(scratch), root, seed, int(options.get("cuts", 500)), int(options.get("boots", 1)))
-                report.run(name, STEPS, one)
+                one = kind(name, pathlib.Path(scratch), root, seed, int(options.get("cuts", 500)), int(options.get("boots", 1)))
+                report.run(one.name, steps, one)
     return report.close()
 
 

@@ -56,7 +56,6 @@ class RawDisk:
     def __init__(self, name, path):
         self.name, self.path = name, path
         self.separate = name.startswith("/boot=")
-        self.menu_path = "/grub/grub.cfg" if self.separate else "/boot/grub/grub.cfg"
 
     def make(self, root):
         """Partitions, file systems with what is in root, and GRUB; no boot menu yet."""
@@ -107,14 +106,16 @@ class RawDisk:
         disk.run(["cp", "--sparse=always", self.path, path])
         return RawDisk(self.name, path)
 
-    def menu(self):
-        """The menu as GRUB reads it from the raw image."""
-        done = subprocess.run(
-            ["grub-fstest", self.path, "cat", f"(loop0,gpt2){self.menu_path}"], capture_output=True
-        )
+    def read(self, path):
+        """A file below /boot as GRUB reads it from the raw image."""
+        path = path.removeprefix("/boot") if self.separate else path
+        done = subprocess.run(["grub-fstest", self.path, "cat", f"(loop0,gpt2){path}"], capture_output=True)
         if done.returncode:
-            raise vm.Failed(f"GRUB cannot read the menu: {done.stderr.decode(errors='replace')}")
+            raise vm.Failed(f"GRUB cannot read {path}: {done.stderr.decode(errors='replace')}")
         return done.stdout
+
+    def menu(self):
+        return self.read("/boot/grub/grub.cfg")
 
     def machine(self, name):
         return vm.Machine(name, [f"file={self.path},format=raw,cache=unsafe"])
