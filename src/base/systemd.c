@@ -33,7 +33,6 @@
 	_(sd_bus_message_peek_type)       \
 	_(sd_bus_message_read)            \
 	_(sd_bus_message_read_basic)      \
-	_(sd_bus_message_skip)            \
 	_(sd_journal_sendv)
 DLOPEN_LIBRARY(libsystemd, "libsystemd.so.0", "systemd",
 	       "live units by D-Bus and records in the journal", SYMBOLS);
@@ -42,13 +41,14 @@ DLOPEN_LIBRARY(libsystemd, "libsystemd.so.0", "systemd",
 
 enum {
 	/* requests under way: enough to keep both sides busy, small for a bus's queues */
-	WINDOW = 32,
+	WINDOW = 128,
 };
 
 struct request {
-	char *path;
-	char *interface;
-	const struct systemd_handler *handler;
+	const char *path;
+	const char *interface;
+	const char *name;
+	systemd_property_fn fn;
 	void *userdata;
 	struct systemd *systemd;
 };
@@ -57,7 +57,7 @@ struct systemd {
 	struct libsystemd lib;
 	sd_bus *bus;
 	uint64_t deadline_us;
-	int result; /* once it failed, it is over: handlers are not called any more */
+	int result;		   /* once it failed, it is over: nobody is called any more */
 	struct request **requests; /* all there ever were */
 	size_t n;
 	size_t alloc;
@@ -72,17 +72,6 @@ static uint64_t now_us(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
-
-static struct request *request_free(struct request *request)
-{
-	if (request) {
-		free(request->path);
-		free(request->interface);
-		free(request);
-	}
-	return NULL;
-}
-DEFINE_CLEANUP(struct request *, request_free);
 
 static void fail(struct systemd *systemd, int error)
 {
@@ -139,7 +128,7 @@ struct systemd *systemd_free(struct systemd *systemd)
 		if (systemd->bus)
 			systemd->lib.sd_bus_close_unref(systemd->bus);
 		for (size_t i = 0; i < systemd->n; i++)
-			request_free(systemd->requests[i]);
+			free(systemd->requests[i]);
 		free(systemd->requests);
 		free(systemd);
 	}
@@ -233,36 +222,15 @@ int systemd_list_units(struct systemd *systemd, systemd_unit_fn unit, void *user
 	return process(systemd, 0);
 }
 
-/* --- GetAll --- */
+/* --- Get --- */
 
-static int read_strv(const struct request *request, sd_bus_message *reply,
-		     struct systemd_property *property)
+/* Inside the variant. */
+static int read_value(const struct libsystemd *lib, sd_bus_message *reply, const char *type,
+		      struct systemd_property *property)
 {
-	const struct libsystemd *lib = &request->systemd->lib;
-	int r = lib->sd_bus_message_enter_container(reply, 'a', "s");
-
-	property->type = SYSTEMD_STRV;
-	property->string = NULL;
-	while (r >= 0) {
-		r = request->handler->property(request->userdata, property);
-		if (r >= 0)
-			r = lib->sd_bus_message_read_basic(reply, 's', &property->string);
-		if (r <= 0)
-			break;
-	}
-	return r < 0 ? r : lib->sd_bus_message_exit_container(reply);
-}
-
-/* Inside the variant. A type nobody asks for is skipped. */
-static int read_value(const struct request *request, sd_bus_message *reply,
-		      struct systemd_property *property, const char *type)
-{
-	const struct libsystemd *lib = &request->systemd->lib;
 	uint32_t u32 = 0;
 	int flag = 0, r;
 
-	if (streq(type, "as"))
-		return read_strv(request, reply, property);
 	if (streq(type, "b")) {
 		property->type = SYSTEMD_BOOL;
 		r = lib->sd_bus_message_read_basic(reply, 'b', &flag);
@@ -278,76 +246,52 @@ static int read_value(const struct request *request, sd_bus_message *reply,
 		property->type = SYSTEMD_STRING;
 		r = lib->sd_bus_message_read_basic(reply, 's', &property->string);
 	} else
-		return lib->sd_bus_message_skip(reply, type);
-	return r < 0 ? r : request->handler->property(request->userdata, property);
+		return -EBADMSG;
+	return MIN(r, 0);
 }
 
-static int read_property(const struct request *request, sd_bus_message *reply)
+static int read_property(const struct libsystemd *lib, sd_bus_message *reply,
+			 struct systemd_property *property)
 {
-	const struct libsystemd *lib = &request->systemd->lib;
-	struct systemd_property property = {};
 	const char *type;
 	char kind;
-	int r;
+	int r = lib->sd_bus_message_peek_type(reply, &kind, &type);
 
-	r = lib->sd_bus_message_read_basic(reply, 's', &property.name);
+	if (r >= 0 && kind != 'v')
+		r = -EBADMSG;
 	if (r >= 0)
-		r = lib->sd_bus_message_peek_type(reply, &kind, &type);
-	if (r >= 0)
-		r = kind == 'v' ? lib->sd_bus_message_enter_container(reply, 'v', type)
-				: -EBADMSG;
-	if (r >= 0)
-		r = read_value(request, reply, &property, type);
-	return r < 0 ? r : lib->sd_bus_message_exit_container(reply);
+		r = lib->sd_bus_message_enter_container(reply, 'v', type);
+	return r < 0 ? r : read_value(lib, reply, type, property);
 }
 
-static int read_properties(const struct request *request, sd_bus_message *reply)
-{
-	const struct libsystemd *lib = &request->systemd->lib;
-	int r = lib->sd_bus_message_enter_container(reply, 'a', "{sv}");
-
-	while (r >= 0) {
-		r = lib->sd_bus_message_enter_container(reply, 'e', "sv");
-		if (r <= 0)
-			break;
-		r = read_property(request, reply);
-		if (r >= 0)
-			r = lib->sd_bus_message_exit_container(reply);
-	}
-	return r;
-}
-
-static int on_properties(sd_bus_message *reply, void *userdata, sd_bus_error *error _unused_)
+static int on_property(sd_bus_message *reply, void *userdata, sd_bus_error *error _unused_)
 {
 	const struct request *request = userdata;
 	struct systemd *systemd = request->systemd;
-	int r = reply_error(systemd, reply);
+	struct systemd_property property = { .name = request->name };
+	int r;
 
+	property.error = reply_error(systemd, reply);
 	systemd->outstanding--;
 	/* NoReply, which libsystemd also makes up for calls under way when a connection ends */
-	if (r == -ETIMEDOUT)
-		fail(systemd, r);
-	if (r >= 0)
-		r = read_properties(request, reply);
-	r = request->handler->done(request->userdata, MIN(r, 0));
+	if (property.error == -ETIMEDOUT)
+		fail(systemd, property.error);
+	if (property.error >= 0)
+		property.error = read_property(&systemd->lib, reply, &property);
+	r = request->fn(request->userdata, &property);
 	if (r < 0)
 		fail(systemd, r);
 	return 0;
 }
 
-int systemd_get_all(struct systemd *systemd, const char *path, const char *interface,
-		    const struct systemd_handler *handler, void *userdata)
+int systemd_get(struct systemd *systemd, const char *path, const char *interface,
+		const char *name, systemd_property_fn fn, void *userdata)
 {
-	_cleanup_(request_freep) struct request *request = calloc(1, sizeof(*request));
+	_cleanup_free_ struct request *request = malloc(sizeof(*request));
 
-	if (!request)
+	if (!request || !GROW(systemd->requests, systemd->n, systemd->alloc))
 		return -ENOMEM;
-	*request =
-		(struct request){ strdup(path), strdup(interface), handler, userdata, systemd };
-	if (!request->path || !request->interface)
-		return -ENOMEM;
-	if (!GROW(systemd->requests, systemd->n, systemd->alloc))
-		return -ENOMEM;
+	*request = (struct request){ path, interface, name, fn, userdata, systemd };
 	systemd->requests[systemd->n++] = TAKE_PTR(request);
 	return 0;
 }
@@ -357,13 +301,14 @@ static int send(struct systemd *systemd, struct request *request)
 	const struct libsystemd *lib = &systemd->lib;
 	sd_bus_message *call = NULL;
 	int r = lib->sd_bus_message_new_method_call(systemd->bus, &call, MANAGER, request->path,
-						    "org.freedesktop.DBus.Properties",
-						    "GetAll");
+						    "org.freedesktop.DBus.Properties", "Get");
 
 	if (r >= 0)
 		r = lib->sd_bus_message_append_basic(call, 's', request->interface);
 	if (r >= 0)
-		r = lib->sd_bus_call_async(systemd->bus, NULL, call, on_properties, request,
+		r = lib->sd_bus_message_append_basic(call, 's', request->name);
+	if (r >= 0)
+		r = lib->sd_bus_call_async(systemd->bus, NULL, call, on_property, request,
 					   UINT64_MAX);
 	lib->sd_bus_message_unref(call);
 	return r;
@@ -437,9 +382,9 @@ int systemd_list_units(struct systemd *systemd _unused_, systemd_unit_fn unit _u
 	return -EOPNOTSUPP;
 }
 
-int systemd_get_all(struct systemd *systemd _unused_, const char *path _unused_,
-		    const char *interface _unused_,
-		    const struct systemd_handler *handler _unused_, void *userdata _unused_)
+int systemd_get(struct systemd *systemd _unused_, const char *path _unused_,
+		const char *interface _unused_, const char *name _unused_,
+		systemd_property_fn fn _unused_, void *userdata _unused_)
 {
 	return -EOPNOTSUPP;
 }

@@ -50,31 +50,31 @@ enum systemd_type {
 	SYSTEMD_U32,
 	SYSTEMD_U64,
 	SYSTEMD_STRING,
-	SYSTEMD_STRV, /* string: once per item, and once with NULL before the first */
 };
 
 struct systemd_property {
 	const char *name;
+	int error; /* 0, or a negative errno: the object may be gone by now, or be of another
+		      version; the type may be none of the above */
 	enum systemd_type type;
 	uint64_t number;
 	const char *string;
 };
 
+/* An error it returns ends systemd_run(). */
+typedef int (*systemd_property_fn)(void *userdata, const struct systemd_property *property);
+
 /*
- * Queues a request for all properties of one interface of an object. property is called for
- * each one of a type above, then done once, with 0 or the error of this request (the object may
- * be gone by now). Either may return an error, which ends systemd_run(). path and interface are
- * copied, handler and userdata borrowed.
+ * Queues a request for one property; fn is called once. Single properties, because the manager
+ * works out all of an interface for GetAll, reading a dozen files in the unit's cgroup: 2.5 ms
+ * for a service, measured, which 2,000 units do not have. The strings are borrowed until
+ * systemd_run() has ended.
  */
-struct systemd_handler {
-	int (*property)(void *userdata, const struct systemd_property *property);
-	int (*done)(void *userdata, int result);
-};
-int systemd_get_all(struct systemd *systemd, const char *path, const char *interface,
-		    const struct systemd_handler *handler, void *userdata) _must_check_;
+int systemd_get(struct systemd *systemd, const char *path, const char *interface,
+		const char *name, systemd_property_fn fn, void *userdata) _must_check_;
 /*
- * Sends what is queued, a few at a time, until every request is answered. Handlers may queue
- * more. After an error the requests left have not been done.
+ * Sends what is queued, a few at a time, until every request is answered. fn may queue more.
+ * After an error the requests left have not been done.
  */
 int systemd_run(struct systemd *systemd) _must_check_;
 

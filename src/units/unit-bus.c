@@ -67,30 +67,24 @@ static int compare_units(const void *a, const void *b)
 	return strcmp(((const struct unit_live *)a)->name, ((const struct unit_live *)b)->name);
 }
 
-/* "252.39-1~deb12u2" */
-static int on_manager(void *userdata, const struct systemd_property *property)
+/* "252.39-1~deb12u2"; a manager that does not say has version 0 */
+static int on_version(void *userdata, const struct systemd_property *property)
 {
 	struct unit_bus *bus = userdata;
 
-	if (property->type == SYSTEMD_STRING && streq(property->name, "Version"))
+	if (property->error >= 0 && property->type == SYSTEMD_STRING)
 		(void)sscanf(property->string, "%3u", &bus->version); /* else it stays 0 */
 	return 0;
 }
 
-static int on_manager_done(void *userdata _unused_, int result _unused_)
-{
-	return 0; /* a manager that does not say has version 0 */
-}
-
 int unit_bus_list(struct systemd *systemd, struct unit_bus *ret)
 {
-	static const struct systemd_handler handler = { on_manager, on_manager_done };
 	_cleanup_unit_bus_ struct unit_bus bus = {};
 	int r = systemd_list_units(systemd, add_unit, &bus);
 
 	if (r >= 0)
-		r = systemd_get_all(systemd, "/org/freedesktop/systemd1", MANAGER ".Manager",
-				    &handler, &bus);
+		r = systemd_get(systemd, "/org/freedesktop/systemd1", MANAGER ".Manager",
+				"Version", on_version, &bus);
 	if (r >= 0)
 		r = systemd_run(systemd);
 	if (r < 0)
@@ -113,61 +107,84 @@ static bool is_cgroup_path(const char *s)
 	       !str_has_suffix(s, "/..");
 }
 
-static int on_property(void *userdata, const struct systemd_property *property)
+static int on_cgroup(void *userdata, const struct systemd_property *property)
 {
 	struct unit_live *unit = userdata;
-	const struct unit_setting *setting;
 
-	switch (property->type) {
-	case SYSTEMD_STRING:
-		if (!streq(property->name, "ControlGroup") || !is_cgroup_path(property->string))
-			return 0;
-		free(unit->cgroup);
-		unit->cgroup = strdup(property->string);
-		return unit->cgroup ? 0 : -ENOMEM;
-	case SYSTEMD_BOOL:
-		if (streq(property->name, "NeedDaemonReload"))
-			unit->need_reload = property->number;
-		break;
-	case SYSTEMD_U64:
-		break;
-	default:
+	if (property->error < 0)
 		return 0;
-	}
-	setting = unit_setting_find(property->name);
-	if (setting && setting - unit_settings < UNIT_BUS_SETTINGS) {
-		unit->values[setting - unit_settings] = property->number;
-		unit->known |= UINT32_C(1) << (setting - unit_settings);
-	}
+	unit->answered = true;
+	if (property->type != SYSTEMD_STRING || !is_cgroup_path(property->string))
+		return 0;
+	free(unit->cgroup);
+	unit->cgroup = strdup(property->string);
+	return unit->cgroup ? 0 : -ENOMEM;
+}
+
+static int on_reload(void *userdata, const struct systemd_property *property)
+{
+	struct unit_live *unit = userdata;
+
+	if (property->error < 0)
+		return 0;
+	unit->answered = true;
+	unit->need_reload = property->type == SYSTEMD_BOOL && property->number;
 	return 0;
 }
 
-static int on_done(void *userdata, int result)
+/* One that this version does not have is not known. */
+static int on_setting(void *userdata, const struct systemd_property *property)
 {
 	struct unit_live *unit = userdata;
+	const struct unit_setting *setting = unit_setting_find(property->name);
 
-	unit->answered = result >= 0;
-	return result == -ENOMEM ? result : 0;
+	if (property->error < 0)
+		return 0;
+	unit->answered = true;
+	if (property->type != SYSTEMD_U64 && property->type != SYSTEMD_BOOL)
+		return 0;
+	unit->values[setting - unit_settings] = property->number;
+	unit->known |= unit_live_bit(setting);
+	return 0;
+}
+
+static int ask_unit(struct systemd *systemd, struct unit_live *unit)
+{
+	const char *interface = type_interface(unit->type);
+	int r = 0;
+
+	if (unit->ask_cgroup)
+		r = systemd_get(systemd, unit->object, interface, "ControlGroup", on_cgroup,
+				unit);
+	if (r >= 0 && unit->ask_reload)
+		r = systemd_get(systemd, unit->object, MANAGER ".Unit", "NeedDaemonReload",
+				on_reload, unit);
+	for (size_t i = 0; r >= 0 && i < unit_n_settings; i++)
+		if (unit->ask_settings & unit_live_bit(&unit_settings[i]))
+			r = systemd_get(systemd, unit->object, interface, unit_settings[i].name,
+					on_setting, unit);
+	unit->ask_cgroup = unit->ask_reload = false;
+	unit->ask_settings = 0;
+	return r;
 }
 
 int unit_bus_ask(struct systemd *systemd, struct unit_bus *bus)
 {
-	static const struct systemd_handler handler = { on_property, on_done };
-
 	for (size_t i = 0; i < bus->n; i++) {
-		struct unit_live *unit = &bus->units[i];
-		int r;
+		int r = ask_unit(systemd, &bus->units[i]);
 
-		if (unit->ask == UNIT_ASK_NOTHING)
-			continue;
-		/* no interface is all of them */
-		r = systemd_get_all(systemd, unit->object,
-				    unit->ask == UNIT_ASK_ALL ? "" : type_interface(unit->type),
-				    &handler, unit);
 		if (r < 0)
 			return r;
 	}
 	return systemd_run(systemd);
+}
+
+uint32_t unit_live_bit(const struct unit_setting *setting)
+{
+	size_t i = (size_t)(setting - unit_settings);
+	bool number = setting->form == UNIT_VALUE_SIZE || setting->form == UNIT_VALUE_BOOL;
+
+	return number && i < UNIT_BUS_SETTINGS ? UINT32_C(1) << i : 0;
 }
 
 struct unit_live *unit_bus_find(const struct unit_bus *bus, const char *name)
@@ -181,11 +198,9 @@ struct unit_live *unit_bus_find(const struct unit_bus *bus, const char *name)
 bool unit_live_value(const struct unit_live *unit, const struct unit_setting *setting,
 		     uint64_t *ret)
 {
-	size_t i = (size_t)(setting - unit_settings);
-
-	if (i >= UNIT_BUS_SETTINGS || !(unit->known & UINT32_C(1) << i))
+	if (!(unit->known & unit_live_bit(setting)))
 		return false;
-	*ret = unit->values[i];
+	*ret = unit->values[setting - unit_settings];
 	return true;
 }
 

@@ -13,12 +13,6 @@
 struct systemd;
 struct unit_setting;
 
-enum unit_ask {
-	UNIT_ASK_NOTHING,
-	UNIT_ASK_VALUES, /* the cgroup, and the values of the settings */
-	UNIT_ASK_ALL,	 /* also need_reload */
-};
-
 enum { UNIT_BUS_SETTINGS = 32, UNIT_BUS_MAX = 200000 };
 
 struct unit_live {
@@ -27,9 +21,13 @@ struct unit_live {
 	enum unit_type type;
 	bool active; /* neither inactive nor failed */
 
-	enum unit_ask ask; /* set by the caller of unit_bus_ask() */
-	bool answered;
-	char *cgroup; /* inside the tree, or NULL: it has none now */
+	/* what unit_bus_ask() asks next; each one costs */
+	bool ask_cgroup;
+	bool ask_reload;
+	uint32_t ask_settings; /* bits as in known */
+
+	bool answered; /* at least one of these */
+	char *cgroup;  /* inside the tree, or NULL: it has none now */
 	bool need_reload;
 	/* by place in unit_settings[], of those with a number or a boolean as value */
 	uint64_t values[UNIT_BUS_SETTINGS];
@@ -47,12 +45,15 @@ struct unit_bus {
 /* Lists what is loaded. Names that are none are passed over, -EFBIG above UNIT_BUS_MAX. */
 int unit_bus_list(struct systemd *systemd, struct unit_bus *ret) _must_check_;
 /*
- * Asks for the units marked, all at once. An error (-ETIMEDOUT, a lost connection) leaves what
- * was answered until then in place. A unit that is gone is no error and not answered.
+ * Asks what is marked in the units, all at once, and takes the marks off. An error (-ETIMEDOUT,
+ * a lost connection) leaves what was answered until then in place. A unit that is gone is no
+ * error and not answered.
  */
 int unit_bus_ask(struct systemd *systemd, struct unit_bus *bus) _must_check_;
 /* NULL: not loaded. */
 struct unit_live *unit_bus_find(const struct unit_bus *bus, const char *name) _pure_;
+/* The bit of a setting, 0 of one that is not asked for. */
+uint32_t unit_live_bit(const struct unit_setting *setting) _pure_;
 /* The manager's number for a setting: UINT64_MAX is infinity. False: it did not say. */
 bool unit_live_value(const struct unit_live *unit, const struct unit_setting *setting,
 		     uint64_t *ret);

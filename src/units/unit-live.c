@@ -172,13 +172,30 @@ static bool is_visible(const struct unit_finding *finding, const struct unit_set
 }
 
 /* The loaded unit that a finding is about; of a quadlet it is the service made of it. */
-static const struct unit_live *find_live(const struct unit_view *view,
-					 const struct unit_finding *finding)
+static struct unit_live *find_live(const struct unit_view *view,
+				   const struct unit_finding *finding)
 {
 	for (size_t i = 0; i < view->units.quadlets.n; i++)
 		if (streq(view->units.quadlets.items[i].name, finding->unit))
 			return unit_bus_find(&view->bus, view->units.quadlets.items[i].service);
 	return unit_bus_find(&view->bus, finding->unit);
+}
+
+/* Whatever it says besides. */
+static int say_reload(struct unit_finding *finding, const struct unit_live *live)
+{
+	char *why;
+	int r;
+
+	if (!live->need_reload || strstr(finding->why, "daemon-reload"))
+		return 0;
+	r = str_printf(&why, "%s; its files have changed: systemctl daemon-reload",
+		       finding->why);
+	if (r < 0)
+		return r;
+	free(finding->why);
+	finding->why = why;
+	return 0;
 }
 
 static int look_at_finding(const struct lens *lens, struct unit_finding *finding)
@@ -194,16 +211,8 @@ static int look_at_finding(const struct lens *lens, struct unit_finding *finding
 		if (r >= 0 && !done && live->active && live->cgroup)
 			r = look_at_kernel(lens, finding, live, setting);
 	}
-	if (r >= 0 && live && live->need_reload && !strstr(finding->why, "daemon-reload")) {
-		char *why;
-
-		r = str_printf(&why, "%s; its files have changed: systemctl daemon-reload",
-			       finding->why);
-		if (r >= 0) {
-			free(finding->why);
-			finding->why = why;
-		}
-	}
+	if (r >= 0 && live)
+		r = say_reload(finding, live);
 	unit_finding_count(finding);
 	return r;
 }
@@ -247,6 +256,8 @@ static int add_extra(const struct lens *lens, const struct unit_live *live,
 		"the manager has it, and no file does any more: systemctl daemon-reload");
 	if (r >= 0 && live->cgroup)
 		r = look_at_kernel(lens, &finding, live, setting);
+	if (r >= 0)
+		r = say_reload(&finding, live);
 	unit_finding_count(&finding);
 	if (r >= 0)
 		r = unit_findings_add(&view->findings, &finding);
@@ -291,18 +302,42 @@ static int look_at_all(const struct lens *lens)
 
 /* --- the view --- */
 
+/* Where the kernel is asked, and what the manager made of the file. */
 static void ask_for(struct unit_view *view)
 {
 	for (size_t i = 0; i < view->bus.n; i++)
-		if (view->bus.units[i].active)
-			view->bus.units[i].ask = UNIT_ASK_VALUES;
+		view->bus.units[i].ask_reload = view->bus.units[i].active;
 	for (size_t i = 0; i < view->findings.n; i++) {
-		struct unit_live *live =
-			unit_bus_find(&view->bus, view->findings.items[i].unit);
+		const struct unit_finding *finding = &view->findings.items[i];
+		const struct unit_setting *setting = unit_setting_find(finding->setting);
+		struct unit_live *live = find_live(view, finding);
 
-		if (live)
-			live->ask = UNIT_ASK_ALL;
+		if (!live)
+			continue;
+		live->ask_reload = true;
+		if (!is_visible(finding, setting))
+			continue;
+		live->ask_cgroup = live->active;
+		live->ask_settings |= unit_live_bit(setting);
 	}
+}
+
+/* What no file accounts for can only be in units whose files have changed. */
+static bool ask_for_more(struct unit_view *view)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < view->bus.n; i++) {
+		struct unit_live *live = &view->bus.units[i];
+
+		if (!live->need_reload || !live->active)
+			continue;
+		any = live->ask_cgroup = true;
+		for (size_t k = 0; k < unit_n_settings; k++)
+			if (unit_settings[k].form == UNIT_VALUE_SIZE && unit_settings[k].file)
+				live->ask_settings |= unit_live_bit(&unit_settings[k]);
+	}
+	return any;
 }
 
 /* The manager failed us: the files are what is left. */
@@ -340,6 +375,8 @@ int unit_view_load(const struct root *root, const struct unit_owner *owner,
 	if (r >= 0 && !view.by_files) {
 		ask_for(&view);
 		r = unit_bus_ask(systemd, &view.bus);
+		if (r >= 0 && ask_for_more(&view))
+			r = unit_bus_ask(systemd, &view.bus);
 		if (r < 0)
 			r = fall_back(&view, r);
 		/* also what was answered before it failed */

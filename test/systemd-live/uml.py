@@ -55,6 +55,7 @@ def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     path.write_text(text)
+    return path
 
 
 def link(path, target):

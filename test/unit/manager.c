@@ -31,39 +31,28 @@ static void must(int r)
 	}
 }
 
-static void append_value(sd_bus_message *m, const char *type, char *value)
+static void append_value(sd_bus_message *m, const char *type, const char *value)
 {
-	char *rest = NULL;
-
-	if (streq(type, "x")) {
-		must(sd_bus_message_append(m, "v", "a(st)", 1, "odd", (uint64_t)1));
-		return;
-	}
-	must(sd_bus_message_open_container(m, 'v', type));
-	if (streq(type, "as")) {
-		must(sd_bus_message_open_container(m, 'a', "s"));
-		for (char *s = strtok_r(value, " ", &rest); s; s = strtok_r(NULL, " ", &rest))
-			must(sd_bus_message_append_basic(m, 's', s));
-		must(sd_bus_message_close_container(m));
-	} else if (streq(type, "s"))
-		must(sd_bus_message_append_basic(m, 's', value));
+	if (streq(type, "s"))
+		must(sd_bus_message_append(m, "v", "s", value));
 	else if (streq(type, "b"))
-		must(sd_bus_message_append(m, "b", atoi(value)));
+		must(sd_bus_message_append(m, "v", "b", atoi(value)));
 	else if (streq(type, "u"))
-		must(sd_bus_message_append(m, "u", (uint32_t)strtoul(value, NULL, 10)));
+		must(sd_bus_message_append(m, "v", "u", (uint32_t)strtoul(value, NULL, 10)));
+	else if (streq(type, "t"))
+		must(sd_bus_message_append(m, "v", "t", (uint64_t)strtoull(value, NULL, 10)));
 	else
-		must(sd_bus_message_append(m, "t", (uint64_t)strtoull(value, NULL, 10)));
-	must(sd_bus_message_close_container(m));
+		must(sd_bus_message_append(m, "v", "a(st)", 1, "odd", (uint64_t)1));
 }
 
-static void append_properties(sd_bus_message *m, const struct manager_unit *unit,
-			      const char *interface)
+/* False: there is no such property. */
+static bool append_property(sd_bus_message *m, const struct manager_unit *unit,
+			    const char *interface, const char *name)
 {
 	_cleanup_free_ char *text = strdup(unit->properties ?: "");
 	char *rest = NULL;
 
 	must(text ? 0 : -ENOMEM);
-	must(sd_bus_message_open_container(m, 'a', "{sv}"));
 	for (char *line = strtok_r(text, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		char *dot = strchr(line, '.'), *type = strchr(line, ' ');
@@ -71,14 +60,12 @@ static void append_properties(sd_bus_message *m, const struct manager_unit *unit
 
 		must(dot && value ? 0 : -EINVAL);
 		*dot = *type = *value = 0;
-		if (*interface && !str_has_suffix(interface, line))
+		if (!str_has_suffix(interface, line) || !streq(dot + 1, name))
 			continue;
-		must(sd_bus_message_open_container(m, 'e', "sv"));
-		must(sd_bus_message_append_basic(m, 's', dot + 1));
 		append_value(m, type + 1, value + 1);
-		must(sd_bus_message_close_container(m));
+		return true;
 	}
-	must(sd_bus_message_close_container(m));
+	return false;
 }
 
 static void append_units(sd_bus_message *m, const struct server *server)
@@ -99,7 +86,7 @@ static int on_call(sd_bus_message *call, void *userdata, sd_bus_error *error _un
 {
 	struct server *server = userdata;
 	sd_bus_message *m = NULL;
-	const char *interface = NULL;
+	const char *interface = NULL, *name = NULL, *refusal = NULL;
 	size_t i;
 
 	if (!sd_bus_message_is_method_call(call, NULL, NULL) ||
@@ -116,17 +103,18 @@ static int on_call(sd_bus_message *call, void *userdata, sd_bus_error *error _un
 		append_units(m, server);
 	} else {
 		i = strtoul(strrchr(sd_bus_message_get_path(call), '/') + 1, NULL, 10);
-		must(sd_bus_message_read(call, "s", &interface));
-		if (server->mood == MANAGER_FORGETS_UNITS && i % 2 == 1) {
+		must(sd_bus_message_read(call, "ss", &interface, &name));
+		if (server->mood == MANAGER_FORGETS_UNITS && i % 2 == 1)
+			refusal = SD_BUS_ERROR_UNKNOWN_OBJECT;
+		else if (server->mood == MANAGER_TALKS_NONSENSE && i % 2 == 1)
+			must(sd_bus_message_append(m, "as", 1, "nonsense"));
+		else if (!append_property(m, &server->units[i], interface, name))
+			refusal = SD_BUS_ERROR_UNKNOWN_PROPERTY;
+		if (refusal) {
 			sd_bus_message_unref(m);
-			must(sd_bus_reply_method_errorf(call, SD_BUS_ERROR_UNKNOWN_OBJECT,
-							"Unknown object"));
+			must(sd_bus_reply_method_errorf(call, refusal, "Unknown"));
 			return 1;
 		}
-		if (server->mood == MANAGER_TALKS_NONSENSE && i % 2 == 1)
-			must(sd_bus_message_append(m, "as", 1, "nonsense"));
-		else
-			append_properties(m, &server->units[i], interface);
 	}
 	must(sd_bus_send(NULL, m, NULL));
 	sd_bus_message_unref(m);

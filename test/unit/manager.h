@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A systemd manager for tests: a process behind a socket that answers ListUnits and GetAll. */
+/* A systemd manager for tests: a process behind a socket that answers ListUnits and Get. */
 
 #include "base/macro.h"
 
@@ -11,8 +11,8 @@
 struct manager_unit {
 	const char *name;
 	const char *active_state;
-	/* "Interface.Property TYPE VALUE" a line; TYPE is b, u, t, s, as (blank between items),
-	 * or x for a type nobody knows */
+	/* "Interface.Property TYPE VALUE" a line; TYPE is b, u, t, s, or x for
+	 * a type nobody knows */
 	const char *properties;
 };
 

@@ -36,6 +36,19 @@ static uint64_t value(const struct unit_bus *bus, const char *unit, const char *
 	return v;
 }
 
+static void mark(struct unit_live *unit)
+{
+	unit->ask_cgroup = true;
+	for (size_t i = 0; i < unit_n_settings; i++)
+		unit->ask_settings |= unit_live_bit(&unit_settings[i]);
+}
+
+static void unmark(struct unit_live *unit)
+{
+	unit->ask_cgroup = unit->ask_reload = false;
+	unit->ask_settings = 0;
+}
+
 static void test_views(void **state _unused_)
 {
 	_cleanup_systemd_ struct systemd *systemd = NULL;
@@ -53,9 +66,13 @@ static void test_views(void **state _unused_)
 	assert_false(unit_bus_find(&bus, "a.mount")->active);
 	assert_false(unit_bus_find(&bus, "f.service")->active);
 	for (size_t i = 0; i < bus.n; i++)
-		bus.units[i].ask = UNIT_ASK_VALUES;
-	unit_bus_find(&bus, "f.service")->ask = UNIT_ASK_NOTHING;
-	unit_bus_find(&bus, "z.service")->ask = UNIT_ASK_ALL;
+		mark(&bus.units[i]);
+	unmark(unit_bus_find(&bus, "f.service"));
+	unit_bus_find(&bus, "z.service")->ask_reload = true;
+	assert_int_equal(unit_bus_ask(systemd, &bus), 0);
+	/* the marks are gone */
+	assert_false(unit_bus_find(&bus, "z.service")->ask_reload);
+	unit_bus_find(&bus, "m.slice")->ask_reload = true;
 	assert_int_equal(unit_bus_ask(systemd, &bus), 0);
 	manager_stop(&manager);
 
@@ -89,7 +106,7 @@ static void test_partial(void **state _unused_)
 				 0);
 		assert_int_equal(unit_bus_list(systemd, &bus), 0);
 		for (size_t i = 0; i < bus.n; i++)
-			bus.units[i].ask = UNIT_ASK_VALUES;
+			mark(&bus.units[i]);
 		r = unit_bus_ask(systemd, &bus);
 		assert_true(mood > MANAGER_GOES ? r == 0 : r < 0);
 		for (size_t i = 0; i < bus.n; i++)

@@ -32,6 +32,7 @@ static const struct manager_unit units[] = {
 	{ "gone.service", "active",
 	  "Service.ControlGroup s /system.slice/gone.service\n"
 	  "Service.MemoryMax t 536870912\n"
+	  "Unit.NeedDaemonReload b 1\n"
 	  "Service.MemoryMin t 0\nService.MemoryHigh t 18446744073709551615\n" },
 	{ "apart.service", "active",
 	  "Service.ControlGroup s /apart.slice/apart.service\n"
@@ -147,7 +148,8 @@ static void test_kernel_has_the_word(void **state _unused_)
 	       "unenforced 1! this kernel has no memory.swap.max:*");
 	EXPECT(&view, "stale.service", "MemoryMax",
 	       "unenforced 1! the manager works with MemoryMax=1G, *daemon-reload");
-	EXPECT(&view, "gone.service", "MemoryMax", "enforced 1 the kernel holds it");
+	EXPECT(&view, "gone.service", "MemoryMax",
+	       "enforced 1 the kernel holds it; its files have changed: *daemon-reload");
 	EXPECT(&view, "gone.service", "MemoryMin", "none");
 	EXPECT(&view, "gone.service", "MemoryHigh", "none");
 	EXPECT(&view, "apart.service", "MemoryLow",
