@@ -6,6 +6,7 @@
  */
 
 #include "base/diag.h"
+#include "boot/grub-trial.h"
 #include "boot/grub.h"
 #include "boot/shell-edit.h"
 #include "boot/shell-quote.h"
@@ -113,8 +114,11 @@ static int default_take_back(const struct boot *boot _unused_, const char *path,
 			     const struct content *now, struct content *ret, struct diag *diag)
 {
 	_cleanup_shell_script_ struct shell_script script = {}, old = {}, new = {};
-	int r = load_text(now, path, &script, diag);
+	int r = grub_trial_take_back(path, now, ret);
 
+	if (r != 0)
+		return MIN(r, 0);
+	r = load_text(now, path, &script, diag);
 	if (r >= 0)
 		r = load_text(before, path, &old, diag);
 	if (r >= 0)
@@ -146,5 +150,7 @@ const struct boot_backend boot_grub_default = {
 	.plan_refresh = grub_plan_refresh,
 	.refresh = grub_refresh,
 	.verify = grub_verify,
+	.plan_trial = grub_plan_trial,
+	.plan_no_trial = grub_plan_no_trial,
 	.take_back = default_take_back,
 };

@@ -7,6 +7,7 @@
 
 #include "base/diag.h"
 #include "boot/grub-text.h"
+#include "boot/grub-trial.h"
 #include "boot/grub.h"
 
 static int dropin_probe(const struct root *root, struct diag *diag _unused_)
@@ -190,6 +191,20 @@ static int dropin_plan(const struct boot *boot, const struct boot_state *state,
 	return r;
 }
 
+/* Files of others are only edited for a trial. */
+static int dropin_take_back(const struct boot *boot _unused_, const char *path,
+			    const struct content *before _unused_,
+			    const struct content *written _unused_, const struct content *now,
+			    struct content *ret, struct diag *diag)
+{
+	int r = grub_trial_take_back(path, now, ret);
+
+	if (r != 0)
+		return MIN(r, 0);
+	diag_error(diag, &(struct diag_where){ .path = path }, "is none of our files");
+	return -EBADMSG;
+}
+
 const struct boot_backend boot_grub_dropin = {
 	.name = "grub-dropin",
 	.title = "GRUB, drop-in in " GRUB_DROPIN_DIR,
@@ -201,4 +216,7 @@ const struct boot_backend boot_grub_dropin = {
 	.plan_refresh = grub_plan_refresh,
 	.refresh = grub_refresh,
 	.verify = grub_verify,
+	.plan_trial = grub_plan_trial,
+	.plan_no_trial = grub_plan_no_trial,
+	.take_back = dropin_take_back,
 };

@@ -258,6 +258,17 @@ bool boot_entry_is(const struct boot_entry *entry, enum boot_want want)
 				     : entry->request != CMDLINE_OFF;
 }
 
+const struct boot_entry *boot_lasting_entry(const struct boot_state *state)
+{
+	for (size_t i = 0; i < state->entries.n; i++) {
+		const struct boot_entry *entry = &state->entries.items[i];
+
+		if (state->once ? entry->is_lasting : entry->is_default)
+			return entry;
+	}
+	return NULL;
+}
+
 size_t boot_n_differing(const struct boot_state *state, enum boot_want want)
 {
 	size_t n = 0;

@@ -22,8 +22,10 @@ struct boot_entry {
 	unsigned line;
 	bool is_default; /* the next boot takes it unless someone chooses */
 	bool recovery;
-	bool ours;    /* made for this root's kernels out of what the backend edits */
-	bool foreign; /* of another system: its kernel is none of this root's */
+	bool ours;	 /* made for this root's kernels out of what the backend edits */
+	bool foreign;	 /* of another system: its kernel is none of this root's */
+	bool trial;	 /* made by "trial", and not ours in the sense above */
+	bool is_lasting; /* with boot_state.once: the boots behind the next one take it */
 	/* derived from args and the facts of its kernel by boot_read() */
 	enum cmdline_request request;
 	char *token; /* the deciding word, or NULL */
@@ -51,6 +53,7 @@ struct boot_state {
 	struct boot_entries entries;
 	bool entries_known; /* false: there is no menu (yet), or it cannot be read */
 	bool bls;	    /* the loader also reads /boot/loader/entries */
+	bool once;	    /* the next boot takes its entry once */
 };
 
 void boot_state_done(struct boot_state *state);
@@ -134,6 +137,18 @@ struct boot_backend {
 	int (*refresh)(const struct boot *boot, const struct boot_words *words,
 		       struct diag *diag);
 
+	/*
+	 * Adds the edits that make the next boot, and no other, have the words. Only where the
+	 * loader forgets it before it boots, whatever happens then. NULL: it never does.
+	 * -ENOTSUP with the reason in diag.
+	 */
+	int (*plan_trial)(const struct boot *boot, const struct boot_state *state,
+			  const struct boot_words *words, struct changeset *cs,
+			  struct diag *diag);
+	/* Adds the edits that take a trial away; without all: that the next boot is none. */
+	int (*plan_no_trial)(const struct boot *boot, bool all, struct changeset *cs,
+			     struct diag *diag);
+
 	/* Proves by the loader's own files that every entry of ours is as wanted. */
 	int (*verify)(const struct boot *boot, const struct boot_words *words,
 		      struct diag *diag);
@@ -169,6 +184,8 @@ int boot_words(const struct boot *boot, enum boot_want want, struct boot_words *
 bool boot_entry_is(const struct boot_entry *entry, enum boot_want want) _pure_;
 /* Fills request, token and if_booted in. */
 int boot_entry_judge(const struct boot *boot, struct boot_entry *entry) _must_check_;
+/* What boots take when no choice is made for one of them, or NULL. */
+const struct boot_entry *boot_lasting_entry(const struct boot_state *state) _pure_;
 /* Entries of ours that are not as wanted. */
 size_t boot_n_differing(const struct boot_state *state, enum boot_want want) _pure_;
 

@@ -60,6 +60,14 @@ const struct edit *changeset_find(const struct changeset *cs, const char *path)
 	return find_edit(cs, path);
 }
 
+void changeset_add_flags(struct changeset *cs, const char *path, unsigned flags)
+{
+	struct edit *edit = find_edit(cs, path);
+
+	if (edit)
+		edit->flags |= flags;
+}
+
 static void drop_edit(struct changeset *cs, struct edit *edit)
 {
 	size_t i = (size_t)(edit - cs->edits);
@@ -282,7 +290,8 @@ static int apply(const struct root *root, const struct changeset *cs, struct dia
 
 /*
  * Puts the old bytes back, in the order they were changed in: which of two files is the newer
- * means something to some tools. A file somebody else changed is left to them.
+ * means something to some tools. What is for one boot goes the other way: what names another
+ * file was written last. A file somebody else changed is left to them.
  */
 static int put_back(const struct root *root, const struct changeset *cs,
 		    const struct strv *made, struct diag *diag)
@@ -290,9 +299,12 @@ static int put_back(const struct root *root, const struct changeset *cs,
 	int first = 0;
 
 	for (size_t i = 0; i < cs->n; i++) {
-		const struct edit *e = &cs->edits[i];
-		int r = apply_edit(root, e->path, &e->new, &e->old, e->mode, e->flags);
+		const struct edit *e = &cs->edits[cs->once ? cs->n - 1 - i : i];
+		int r;
 
+		if (e->flags & EDIT_ONE_WAY)
+			continue;
+		r = apply_edit(root, e->path, &e->new, &e->old, e->mode, e->flags);
 		if (r == -ESTALE)
 			diag_warning(diag, &(struct diag_where){ .path = e->path },
 				     "was changed by somebody else meanwhile, leaving it as "
@@ -356,7 +368,7 @@ static int recover(const struct changeset_task *task, struct diag *diag)
 	for (size_t i = 0; i < record.changes.initrds.n; i++)
 		IGNORE(atomic_clean(task->root,
 				    record.changes.initrds.items[i])); /* likewise */
-	if (!all_new(task->root, &record.changes)) {
+	if (record.changes.once || !all_new(task->root, &record.changes)) {
 		r = roll_back(task->root, &record.changes, &record.made, 0, diag);
 		if (r >= 0 && !record_is_pending(task->root))
 			diag_notice(diag, NULL,

@@ -25,12 +25,19 @@ enum boot_want {
 const char *boot_want_to_string(enum boot_want want);
 enum boot_want boot_want_from_string(const char *s);
 
+/* Beside enum atomic_flags. */
+enum edit_flags {
+	/* Not taken back when the change fails or is interrupted: the old bytes would make the
+	 * next boot another one. */
+	EDIT_ONE_WAY = 1 << 8,
+};
+
 struct edit {
 	char *path; /* inside the root */
 	struct content old;
 	struct content new; /* no data: the file goes */
 	mode_t mode;	    /* of a new file */
-	unsigned flags;	    /* enum atomic_flags */
+	unsigned flags;	    /* enum atomic_flags, enum edit_flags */
 	/* a program makes the new bytes; until changeset_task.make() a NUL stands for them */
 	bool unmade;
 };
@@ -61,6 +68,9 @@ struct changeset {
 	/* for the record, so that an interrupted change can be finished */
 	char *backend; /* NULL: none is concerned */
 	enum boot_want want;
+	/* for one boot: interrupted, it is taken back and not finished, since that boot may be
+	 * over by then */
+	bool once;
 
 	/* filled by changeset_take_back() */
 	unsigned *undoes; /* numbers of the records that this one takes back */
@@ -82,6 +92,8 @@ int changeset_edit_unmade(struct changeset *cs, const struct root *root, const c
 			  struct diag *diag) _must_check_;
 /* The planned bytes of a path, or NULL when it is not edited. */
 const struct edit *changeset_find(const struct changeset *cs, const char *path) _pure_;
+/* Adds flags to the planned edit of a path, if there is one. */
+void changeset_add_flags(struct changeset *cs, const char *path, unsigned flags);
 /* argv is NULL-terminated and copied. */
 int changeset_add_command(struct changeset *cs, const char *const *argv) _must_check_;
 /* Nothing to write and nothing to run. */

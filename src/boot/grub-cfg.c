@@ -26,12 +26,17 @@ struct reader {
 	/* the command being read */
 	struct strv words;
 	struct strv raw; /* unexpanded, for "set default" */
+	size_t *starts;	 /* where each of them is */
+	size_t starts_alloc;
+	size_t last_end; /* behind the last word */
 	unsigned command_line;
 
 	struct {
 		enum block block;
 		ssize_t node;
 		unsigned line;
+		size_t body;
+		char *options;
 	} blocks[MAX_DEPTH];
 	size_t depth;
 
@@ -39,6 +44,7 @@ struct reader {
 	const char *env;	   /* the environment block, or NULL */
 	bool in_ours;
 	bool in_foreign;
+	bool in_trial;
 	char *fallback_default; /* of "set default" without a one-time entry */
 	bool xen;		/* the entry loads a hypervisor first */
 
@@ -50,6 +56,9 @@ static void reader_done(struct reader *r)
 {
 	strv_done(&r->words);
 	strv_done(&r->raw);
+	free(r->starts);
+	for (size_t i = 0; i < r->depth; i++)
+		free(r->blocks[i].options);
 	strv_done(&r->names);
 	strv_done(&r->values);
 	free(r->fallback_default);
@@ -202,6 +211,17 @@ static int read_word(struct reader *r)
 		strbuf_addc(&out, r->s[r->at++]);
 	if (out.failed)
 		return -ENOMEM;
+	if (r->raw.n == r->starts_alloc) {
+		size_t alloc = r->starts_alloc ? 2 * r->starts_alloc : 32;
+		size_t *starts = reallocarray(r->starts, alloc, sizeof(*starts));
+
+		if (!starts)
+			return -ENOMEM;
+		r->starts = starts;
+		r->starts_alloc = alloc;
+	}
+	r->starts[r->raw.n] = start;
+	r->last_end = r->at;
 	strv_add_n(&r->words, out.data, out.len);
 	strv_add_n(&r->raw, r->s + start, r->at - start);
 	return r->words.failed || r->raw.failed ? -ENOMEM : 0;
@@ -220,14 +240,15 @@ static void forget_command(struct reader *r)
 static void note_script(struct reader *r, const char *path)
 {
 	static const char *const ours[] = { "_linux", "_linux_zfs", "_linux_xen",
-					    "_memcg_policy", "_linux_proxy" };
+					    "_linux_proxy" };
 	const char *name = strrchr(path, '/');
 
-	r->in_ours = r->in_foreign = false;
+	r->in_ours = r->in_foreign = r->in_trial = false;
 	if (!name)
 		return;
 	name += 1 + strspn(name + 1, "0123456789");
 	r->in_foreign = streq(name, "_os-prober") || streq(name, "_os-prober_proxy");
+	r->in_trial = streq(name, "_memcg_policy");
 	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
 		if (streq(name, ours[i]))
 			r->in_ours = true;
@@ -246,7 +267,7 @@ static void read_comment(struct reader *r)
 	if (!text)
 		return; /* then nothing is ours, and nothing is changed */
 	if (str_skip_prefix(text, "### END "))
-		r->in_ours = r->in_foreign = false;
+		r->in_ours = r->in_foreign = r->in_trial = false;
 	rest = str_skip_prefix(text, "### BEGIN ");
 	if (!rest)
 		return;
@@ -255,13 +276,38 @@ static void read_comment(struct reader *r)
 	note_script(r, rest);
 }
 
-/* The innermost menu entry or submenu we are in, or -1. */
-static ssize_t current_node(const struct reader *r, enum block block)
+/* The innermost block of that kind we are in, or -1. */
+static ssize_t current_block(const struct reader *r, enum block block)
 {
 	for (size_t i = r->depth; i-- > 0;)
 		if (r->blocks[i].block == block)
-			return r->blocks[i].node;
+			return (ssize_t)i;
 	return -1;
+}
+
+static ssize_t current_node(const struct reader *r, enum block block)
+{
+	ssize_t i = current_block(r, block);
+
+	return i < 0 ? -1 : r->blocks[i].node;
+}
+
+/* Where the entry that was just added stands; its end is not known yet. */
+static int add_place(struct reader *r, ssize_t block, size_t first_arg)
+{
+	struct grub_place *places =
+		reallocarray(r->cfg->places, r->cfg->n_places + 1, sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	r->cfg->places = places;
+	places[r->cfg->n_places++] = (struct grub_place){
+		.body = r->blocks[block].body,
+		.args = first_arg < r->raw.n ? r->starts[first_arg] : r->last_end,
+		.args_end = r->last_end,
+		.options = TAKE_PTR(r->blocks[block].options),
+	};
+	return 0;
 }
 
 /* The words from first on as GRUB hands them to the kernel: a word with a blank gets quotes. */
@@ -298,7 +344,10 @@ static int add_kernel(struct reader *r, size_t image_word, size_t first_arg)
 	entry->line = r->command_line;
 	entry->ours = r->in_ours;
 	entry->foreign = r->in_foreign;
-	e = grub_menu_name(&r->menu, node, true, ">", &entry->id);
+	entry->trial = r->in_trial;
+	e = add_place(r, current_block(r, BLOCK_MENUENTRY), first_arg);
+	if (e >= 0)
+		e = grub_menu_name(&r->menu, node, true, ">", &entry->id);
 	if (e >= 0)
 		e = grub_menu_name(&r->menu, node, false, " > ", &entry->title);
 	if (e >= 0)
@@ -363,6 +412,7 @@ static int end_command(struct reader *r)
 		free(r->raw.items[0]);
 		memmove(r->words.items, r->words.items + 1, r->words.n * sizeof(char *));
 		memmove(r->raw.items, r->raw.items + 1, r->raw.n * sizeof(char *));
+		memmove(r->starts, r->starts + 1, (r->raw.n - 1) * sizeof(*r->starts));
 		r->words.n--;
 		r->raw.n--;
 		command = r->words.items[0];
@@ -395,6 +445,7 @@ static int open_block(struct reader *r)
 	enum block block = streq(command, "menuentry") ? BLOCK_MENUENTRY
 			   : streq(command, "submenu") ? BLOCK_SUBMENU
 						       : BLOCK_OTHER;
+	_cleanup_strbuf_ struct strbuf options = {};
 	const char *title = NULL, *id = NULL;
 	size_t node = 0;
 	int e = 0;
@@ -406,26 +457,51 @@ static int open_block(struct reader *r)
 			const char *word = r->words.items[i];
 			bool more = i + 1 < r->words.n;
 
-			if (str_skip_prefix(word, "--id="))
+			if (str_skip_prefix(word, "--id=")) {
 				id = word + 5;
-			else if (streq(word, "--id") && more)
+				continue;
+			}
+			if (streq(word, "--id") && more) {
 				id = r->words.items[++i];
-			else if ((streq(word, "--class") || streq(word, "--users") ||
-				  streq(word, "--hotkey") || streq(word, "--source")) &&
-				 more)
-				i++;
-			else if (!title && !str_skip_prefix(word, "--"))
+				continue;
+			}
+			if (!title && !str_skip_prefix(word, "--")) {
 				title = word;
+				continue;
+			}
+			strbuf_addf(&options, " %s", r->raw.items[i]);
+			if ((streq(word, "--class") || streq(word, "--users") ||
+			     streq(word, "--hotkey") || streq(word, "--source")) &&
+			    more)
+				strbuf_addf(&options, " %s", r->raw.items[++i]);
 		}
+		e = strbuf_take(&options, &r->blocks[r->depth].options, NULL);
+		if (e < 0)
+			return e;
 		e = grub_menu_add(&r->menu, current_node(r, BLOCK_SUBMENU), title ? title : "",
 				  id, block == BLOCK_SUBMENU, &node);
 		r->xen = false;
 	}
+	r->blocks[r->depth].body = r->at + 1;
 	r->blocks[r->depth].block = block;
 	r->blocks[r->depth].node = (ssize_t)node;
 	r->blocks[r->depth++].line = r->command_line;
 	forget_command(r);
 	return e;
+}
+
+/* '}' */
+static void close_block(struct reader *r)
+{
+	size_t i = --r->depth;
+	ssize_t entry = -1;
+
+	free(r->blocks[i].options);
+	r->blocks[i].options = NULL;
+	if (r->blocks[i].block == BLOCK_MENUENTRY)
+		entry = r->menu.nodes[r->blocks[i].node].entry;
+	if (entry >= 0)
+		r->cfg->places[entry].end = r->at;
 }
 
 static int read_script(struct reader *r)
@@ -455,7 +531,7 @@ static int read_script(struct reader *r)
 			e = end_command(r);
 			if (r->depth == 0)
 				return unfinished(r, r->line, "a \"}\" that ends nothing");
-			r->depth--;
+			close_block(r);
 			r->at++;
 		} else {
 			e = read_word(r);
@@ -502,6 +578,16 @@ int grub_cfg_parse(const char *path, const char *text, size_t size, const char *
 		return r;
 	if (node >= 0 && reader.menu.nodes[node].entry >= 0)
 		cfg.entries.items[reader.menu.nodes[node].entry].is_default = true;
+	cfg.once = next && *next;
+	if (cfg.once) {
+		value = reader.fallback_default;
+		r = grub_menu_find(&reader.menu, value ? value : "0", &node);
+		if (r < 0)
+			return r;
+		if (node >= 0 && reader.menu.nodes[node].entry >= 0)
+			cfg.entries.items[reader.menu.nodes[node].entry].is_lasting = true;
+	}
+	cfg.lasting = TAKE_PTR(reader.fallback_default);
 	*ret = cfg;
 	cfg = (struct grub_cfg){};
 	return 0;
@@ -510,5 +596,9 @@ int grub_cfg_parse(const char *path, const char *text, size_t size, const char *
 void grub_cfg_done(struct grub_cfg *cfg)
 {
 	boot_entries_done(&cfg->entries);
+	for (size_t i = 0; i < cfg->n_places; i++)
+		free(cfg->places[i].options);
+	free(cfg->places);
+	free(cfg->lasting);
 	*cfg = (struct grub_cfg){};
 }

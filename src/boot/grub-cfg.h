@@ -9,10 +9,22 @@
 
 #include "boot/boot.h"
 
+/* Where an entry stands in the text, in bytes. */
+struct grub_place {
+	size_t body;	       /* behind the "{" */
+	size_t end;	       /* its "}" */
+	size_t args, args_end; /* the words for the kernel */
+	char *options; /* of the entry as they are written, without its title and its id */
+};
+
 struct grub_cfg {
 	struct boot_entries entries; /* those that boot a Linux kernel, in menu order */
-	bool blscfg;		     /* more entries come from /boot/loader/entries */
-	bool stub;		     /* it only loads another one (configfile) */
+	struct grub_place *places;   /* of each entry */
+	size_t n_places;
+	char *lasting; /* $default without a choice for one boot, or NULL */
+	bool once;     /* there is such a choice */
+	bool blscfg;   /* more entries come from /boot/loader/entries */
+	bool stub;     /* it only loads another one (configfile) */
 };
 
 /*

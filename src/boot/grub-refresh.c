@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "boot/grub-cfg.h"
+#include "boot/grub-trial.h"
 #include "boot/grub.h"
 #include "boot/record.h"
 #include "boot/tool.h"
@@ -33,11 +34,16 @@ int grub_plan_refresh(const struct boot *boot, const struct boot_state *state,
 	int r = grub_find(boot->root, &grub);
 	const char *argv[] = { grub.mkconfig, "-o", grub.cfg, NULL };
 	bool stale = state->entries_known && boot_n_differing(state, words->want) > 0;
+	_cleanup_diag_ struct diag ignored = {}; /* a menu that cannot be read is not edited */
 
 	/* without a menu there is nothing to follow yet: it is made when GRUB is installed */
-	if (r < 0 || !grub.mkconfig || !grub.cfg || (!edited && !stale))
+	if (r < 0 || !grub.mkconfig || !grub.cfg ||
+	    !(stale || (edited && !grub_trial_is_all(cs))))
 		return r;
-	return tool_plan(boot, cs, argv);
+	r = tool_plan(boot, cs, argv);
+	return r < 0 || cs->refresh != REFRESH_RUN
+		       ? r
+		       : grub_trial_leave_menu(boot->root, grub.cfg, cs, &ignored);
 }
 
 /* --- checking a menu --- */

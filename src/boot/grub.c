@@ -288,6 +288,7 @@ int grub_read_entries(const struct root *root, const struct grub *grub,
 	cfg.entries = (struct boot_entries){};
 	state->entries_known = !cfg.blscfg && !grub->other_cfg;
 	state->bls = cfg.blscfg;
+	state->once = cfg.once;
 	return 0;
 }
 

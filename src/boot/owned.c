@@ -2,12 +2,14 @@
 #include "boot/owned.h"
 
 #include "base/str.h"
+#include "boot/grub-trial.h"
 #include "boot/grub.h"
 #include "policy/policy.h"
 
 const char *const owned_files[] = {
 	POLICY_SET_PATH,
 	GRUB_OUR_DROPIN,
+	GRUB_OUR_SCRIPT,
 	NULL,
 };
 

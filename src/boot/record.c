@@ -127,6 +127,7 @@ static int print_record(const struct changeset *cs, const char *verb, const stru
 	json_add_string(top, "backend", cs->backend);
 	json_add_string(top, "want", boot_want_to_string(cs->want));
 	json_add_bool(top, "refresh", cs->refresh == REFRESH_RUN);
+	json_add_bool(top, "once", cs->once);
 	for (size_t i = 0; i < cs->n_undoes; i++)
 		json_append_u64(undoes, cs->undoes[i]);
 	json_add(top, "undoes", undoes);
@@ -262,6 +263,9 @@ static int parse_record(const struct json *top, struct record *ret)
 		return -EBADMSG;
 	ret->time = (int64_t)when;
 	ret->changes.refresh = refresh ? REFRESH_RUN : REFRESH_NONE;
+	if (json_get(top, "once") &&
+	    json_as_bool(json_get(top, "once"), &ret->changes.once) < 0)
+		return -EBADMSG;
 	ret->changes.want = boot_want_from_string(want);
 	if (ret->changes.want < 0)
 		return -EBADMSG;

@@ -191,6 +191,9 @@ int undo_plan(const struct boot *boot, const struct boot_state *state,
 		r = undo_file(boot, &spans.items[i], cs, diag);
 	if (r >= 0 && what == UNDO_ALL)
 		r = plan_leftovers(boot, cs, diag);
+	/* nothing that is taken back makes the next boot a trial */
+	if (r >= 0 && boot->backend->plan_no_trial)
+		r = boot->backend->plan_no_trial(boot, what == UNDO_ALL, cs, diag);
 	if (r >= 0)
 		r = note_directories(history, cs, &cs->rmdirs);
 	if (r < 0)

@@ -25,6 +25,7 @@ static struct json *entry_json(const struct boot_entry *e)
 	json_add_bool(object, "default", e->is_default);
 	json_add_bool(object, "recovery", e->recovery);
 	json_add_bool(object, "ours", e->ours);
+	json_add_bool(object, "trial", e->trial);
 	json_add_string(object, "request", cmdline_request_to_string(e->request));
 	json_add_string(object, "token", e->token);
 	json_add_string(object, "if_booted", memcg_state_to_string(e->if_booted));
@@ -50,8 +51,11 @@ static int add_row(const struct cmd *cmd, struct table *table, const struct boot
 	int r = str_printf(&title, "%s%s", e->is_default ? "* " : "  ", e->title);
 
 	if (r >= 0)
-		r = str_printf(&notes, "%s%s%s", e->ours ? "" : "not ours",
-			       !e->ours && e->recovery ? ", " : "",
+		r = str_printf(&notes, "%s%s%s",
+			       e->trial	 ? "trial"
+			       : e->ours ? ""
+					 : "not ours",
+			       (!e->ours || e->trial) && e->recovery ? ", " : "",
 			       e->recovery ? "recovery" : "");
 	if (r < 0)
 		return r;

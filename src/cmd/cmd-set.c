@@ -16,6 +16,9 @@ static int plan_set(struct write *w, struct changeset *cs, struct diag *diag)
 
 	if (r >= 0)
 		r = write_plan_boot(w, cs, diag);
+	/* what is decided is not on trial any more */
+	if (r >= 0 && w->host.boot.backend->plan_no_trial)
+		r = w->host.boot.backend->plan_no_trial(&w->host.boot, true, cs, diag);
 	if (r >= 0)
 		r = changeset_edit(cs, w->cmd->root, POLICY_SET_PATH, ROOT_MAX_POLICY,
 				   w->policy_content, strlen(w->policy_content), 0644, 0, diag);

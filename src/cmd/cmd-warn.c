@@ -87,7 +87,8 @@ static int add_units(const struct cmd *cmd, const struct host *host,
 /* The configuration and the default entry are as decided, and the kernel is not. */
 static int add_difference(const struct host *host, struct warn_records *records)
 {
-	if (host->verdict != VERDICT_REBOOT_REQUIRED)
+	/* a trial is what somebody asked for */
+	if (host->verdict != VERDICT_REBOOT_REQUIRED || host_runs_trial(host))
 		return 0;
 	return warn_add_difference(records, decision_to_string(host->decision.memcg),
 				   memcg_state_to_string(host->facts.running.memcg));

@@ -145,6 +145,7 @@ static struct json *boot_to_json(const struct host *host)
 	struct json *object = json_new_object(), *also = json_new_array(),
 		    *args = json_new_array();
 	const char *configured = cmdline_request_to_string(host->state.configured);
+	const struct boot_entry *trial = host_trial(host);
 
 	json_add_string(object, "backend", host->boot.backend->name);
 	for (size_t i = 0; i < host->boot.n_also; i++)
@@ -153,6 +154,16 @@ static struct json *boot_to_json(const struct host *host)
 	json_add_string(object, "why", host->started.why);
 	json_add_string(object, "configured", configured ? configured : "unknown");
 	json_add_string(object, "next", memcg_state_to_string(host->next));
+	json_add_string(object, "after", memcg_state_to_string(host->after));
+	if (trial) {
+		struct json *item = json_new_object();
+
+		json_add_string(item, "memcg", memcg_state_to_string(trial->if_booted));
+		json_add_bool(item, "armed", trial->is_default && host->state.once);
+		json_add_bool(item, "running", host_runs_trial(host));
+		json_add(object, "trial", item);
+	} else
+		json_add_null(object, "trial");
 	if (host->state.entries_known) {
 		json_add_u64(object, "entries", host->state.entries.n);
 		json_add_u64(object, "entries_differing", host->entries_differing);
@@ -304,18 +315,29 @@ static void print_running(const struct cmd *cmd, const struct host *host)
 		printf(", in a container (%s)", running->container);
 	if (host->origin.kexec == ANSWER_YES)
 		fputs(", started by kexec", stdout);
+	if (host_runs_trial(host))
+		fputs(", this boot is a trial", stdout);
+	putchar('\n');
+}
+
+static void print_boot_by(const struct cmd *cmd, const char *label, enum memcg_state state,
+			  const struct boot_entry *entry)
+{
+	print_state(cmd, label, state);
+	if (entry) {
+		print_safe(entry->title);
+		print_place(true, entry->source, entry->line);
+	} else
+		fputs("no boot entry is known to be the default", stdout);
 	putchar('\n');
 }
 
 static void print_next(const struct cmd *cmd, const struct host *host)
 {
-	print_state(cmd, "next boot", host->next);
-	if (host->next_entry) {
-		print_safe(host->next_entry->title);
-		print_place(true, host->next_entry->source, host->next_entry->line);
-	} else
-		fputs("no boot entry is known to be the default", stdout);
-	putchar('\n');
+	print_boot_by(cmd, host->state.once ? "next, once" : "next boot", host->next,
+		      host->next_entry);
+	if (host->state.once)
+		print_boot_by(cmd, "then", host->after, host->after_entry);
 }
 
 static void print_policy(const struct host *host)

@@ -114,15 +114,38 @@ static int predict_from_defaults(struct host *host)
 /* What the next boot gives: the default entry's answer on that entry's kernel. */
 static int find_next(struct host *host)
 {
-	host->next = MEMCG_UNKNOWN;
-	if (!host->state.entries_known)
-		return predict_from_defaults(host);
+	int r;
+
+	host->next = host->after = MEMCG_UNKNOWN;
+	if (!host->state.entries_known) {
+		r = predict_from_defaults(host);
+		host->after = host->next;
+		return r;
+	}
 	for (size_t i = 0; i < host->state.entries.n; i++)
 		if (host->state.entries.items[i].is_default) {
 			host->next_entry = &host->state.entries.items[i];
 			host->next = host->next_entry->if_booted;
 		}
+	host->after_entry = boot_lasting_entry(&host->state);
+	if (host->after_entry)
+		host->after = host->after_entry->if_booted;
 	return 0;
+}
+
+const struct boot_entry *host_trial(const struct host *host)
+{
+	for (size_t i = 0; i < host->state.entries.n; i++)
+		if (host->state.entries.items[i].trial)
+			return &host->state.entries.items[i];
+	return NULL;
+}
+
+bool host_runs_trial(const struct host *host)
+{
+	const struct boot_entry *trial = host_trial(host);
+
+	return trial && host->origin.booted == trial && !trial->is_default;
 }
 
 static bool agrees(enum memcg_state state, enum boot_want want)
@@ -219,8 +242,13 @@ static int judge_running(struct host *host, enum boot_want want, struct diag *di
 	const struct origin *origin = &host->origin;
 	const char *now = memcg_state_to_string(host->facts.running.memcg);
 	const char *token = host->facts.running.token;
-	bool enabled = host->next_entry && host->next_entry->request == CMDLINE_ON;
+	bool enabled = host->after_entry && host->after_entry->request == CMDLINE_ON;
 
+	if (host_runs_trial(host))
+		return set_verdict(host, VERDICT_REBOOT_REQUIRED, "reboot",
+				   "this boot is a trial with memcg %s; the next one is as "
+				   "decided again",
+				   now);
 	/* an enabling word of the loader's may still win over the tree's */
 	if (want == BOOT_WANT_ON &&
 	    (origin->kind == ORIGIN_BOOTCONFIG ||
@@ -279,34 +307,34 @@ static int judge(struct host *host, struct diag *diag)
 	r = look_ahead(host, want, &impossible, diag);
 	if (r < 0)
 		return r;
-	if (impossible && !(agrees(running->memcg, want) && host->next != MEMCG_UNKNOWN &&
-			    agrees(host->next, want)))
+	if (impossible && !(agrees(running->memcg, want) && host->after != MEMCG_UNKNOWN &&
+			    agrees(host->after, want)))
 		return set_verdict(host, VERDICT_IMPOSSIBLE, NULL, "%s", impossible);
 	if (host->edits > 0 || host->entries_differing > 0)
 		return set_verdict(
 			host, VERDICT_CHANGE_REQUIRED, "memcg-policy apply",
 			"the decision is %s, and the boot configuration does not agree", name);
-	if (host->next == MEMCG_UNAVAILABLE && want == BOOT_WANT_ON)
+	if (host->after == MEMCG_UNAVAILABLE && want == BOOT_WANT_ON)
 		return set_verdict(host, VERDICT_IMPOSSIBLE, NULL,
 				   "the kernel of the next boot is built without memcg");
-	if (disagrees(host->next, want))
+	if (disagrees(host->after, want))
 		return set_verdict(
 			host, VERDICT_IMPOSSIBLE, NULL,
 			"the next boot will have memcg %s although its configuration "
 			"is as decided: %s:%u",
-			memcg_state_to_string(host->next), host->next_entry->source,
-			host->next_entry->line);
+			memcg_state_to_string(host->after), host->after_entry->source,
+			host->after_entry->line);
 	if (disagrees(running->memcg, want)) {
-		if (running->memcg == MEMCG_UNAVAILABLE && host->next != MEMCG_ON)
+		if (running->memcg == MEMCG_UNAVAILABLE && host->after != MEMCG_ON)
 			return set_verdict(host, VERDICT_IMPOSSIBLE, NULL,
 					   "this kernel is built without memcg");
 		return judge_running(host, want, diag);
 	}
-	if (host->next == MEMCG_UNKNOWN || running->memcg == MEMCG_UNKNOWN)
+	if (host->after == MEMCG_UNKNOWN || running->memcg == MEMCG_UNKNOWN)
 		return set_verdict(host, VERDICT_UNKNOWN, NULL,
 				   "the decision is %s; what the %s does cannot be told", name,
-				   host->next == MEMCG_UNKNOWN ? "next boot"
-							       : "running kernel");
+				   host->after == MEMCG_UNKNOWN ? "next boot"
+								: "running kernel");
 	return set_verdict(host, VERDICT_OK, NULL, "memcg is %s, as decided", name);
 }
 

@@ -53,6 +53,10 @@ struct host {
 	struct boot_state state;
 	enum memcg_state next;		     /* of the default entry, on that entry's kernel */
 	const struct boot_entry *next_entry; /* borrowed from state, or NULL */
+	/* of the boots behind it: the same unless the next one's entry is chosen for it alone
+	 */
+	enum memcg_state after;
+	const struct boot_entry *after_entry;
 	struct origin origin;
 	struct started started;
 
@@ -83,6 +87,10 @@ int host_load_with(const struct root *root, unsigned parts, const char *content,
 int host_load_boot(const struct root *root, struct host *ret, struct diag *diag) _must_check_;
 void host_done(struct host *host);
 #define _cleanup_host_ _cleanup_(host_done)
+
+/* The entry of a trial, or NULL; whether the kernel that runs was booted by it. */
+const struct boot_entry *host_trial(const struct host *host) _pure_;
+bool host_runs_trial(const struct host *host) _pure_;
 
 /* What unit settings are judged by: the running kernel, or the next boot where there is none to
  * ask. Its cause borrows from host. */

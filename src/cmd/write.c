@@ -221,7 +221,7 @@ static bool reboot_required(const struct write *w, const struct changeset *cs)
 {
 	enum memcg_state now = w->host.facts.running.memcg;
 
-	if (root_mode(w->cmd->root) != ROOT_LIVE)
+	if (root_mode(w->cmd->root) != ROOT_LIVE || cs->once)
 		return false;
 	if (cs->want == BOOT_WANT_ON)
 		return now == MEMCG_OFF;
@@ -252,7 +252,8 @@ static size_t count_entries(const struct write *w, bool ours)
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->host.state.entries.n; i++)
-		n += w->host.state.entries.items[i].ours == ours;
+		n += w->host.state.entries.items[i].ours == ours &&
+		     !w->host.state.entries.items[i].trial;
 	return n;
 }
 
@@ -293,6 +294,10 @@ static void print_outcome(const struct write *w, const struct changeset *cs, int
 	if (cs->backend && w->host.boot.backend && tried[w->host.boot.backend->tried])
 		printf("%s: %s, so look after the reboot: memcg-policy check\n",
 		       w->host.boot.backend->title, tried[w->host.boot.backend->tried]);
+	if (cs->once)
+		printf("the next boot has memcg %s; those behind it are as before\n"
+		       "reboot to try it, and look then: memcg-policy status\n",
+		       boot_want_to_string(cs->want));
 	if (reboot_required(w, cs))
 		puts("reboot to finish");
 	if (!streq(w->verb, "undo"))
