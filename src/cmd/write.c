@@ -105,7 +105,8 @@ static int plan(void *userdata, struct changeset *cs, struct diag *diag)
 		return 0;
 	}
 	r = w->plan(w, cs, diag);
-	if (r >= 0)
+	/* a trial is no decision, which is what they carry */
+	if (r >= 0 && !cs->once)
 		r = plan_initrds(w, cs, diag);
 	if (r < 0 || changeset_is_empty(cs))
 		return r;
