@@ -656,3 +656,20 @@ int atomic_clean(const struct root *root, const char *path)
 							   : DURABLE_DIRECTORY);
 	return r;
 }
+
+int atomic_forget_copy(const struct root *root, const char *path)
+{
+	_cleanup_(place_done) struct place place = { .dir = -EBADF };
+	_cleanup_free_ char *name = NULL;
+	int r = find_place(root, path, &place);
+
+	if (r < 0)
+		return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+	if (!durable_is_fat(place.dir))
+		return 0;
+	if (str_printf(&name, "%s" ATOMIC_FAT_COPY_SUFFIX, place.name) < 0)
+		return -ENOMEM;
+	if (unlinkat(place.dir, name, 0) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return durable_sync(place.dir, root_fd(root), DURABLE_FILE_SYSTEM);
+}

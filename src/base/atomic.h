@@ -101,3 +101,9 @@ int atomic_rmdir(const struct root *root, const char *path) _must_check_;
  * runs away.
  */
 int atomic_clean(const struct root *root, const char *path) _must_check_;
+
+/*
+ * Removes the copy of its former bytes beside path, where there is one. For a file that is
+ * taken back: the copy has nothing but what we wrote.
+ */
+int atomic_forget_copy(const struct root *root, const char *path) _must_check_;

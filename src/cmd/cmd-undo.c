@@ -18,6 +18,15 @@ static int plan_undo(struct write *w, struct changeset *cs, struct diag *diag)
 	r = undo_plan(&w->host.boot, &w->host.state, &history, what, cs, diag);
 	if (r == 0)
 		diag_notice(diag, NULL, "there is no change to take back");
+	for (size_t i = 0; i < cs->n; i++)
+		strv_add_unique(&w->taken_back, cs->edits[i].path);
+	/* also of what was put back by other means meanwhile */
+	for (size_t i = 0; what == UNDO_ALL && i < history.n; i++)
+		for (size_t k = 0; k < history.records[i].changes.n; k++)
+			strv_add_unique(&w->taken_back,
+					history.records[i].changes.edits[k].path);
+	if (strv_error(&w->taken_back) < 0)
+		return -ENOMEM;
 	return MIN(r, 0);
 }
 

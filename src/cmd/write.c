@@ -16,6 +16,7 @@
 
 static void unload(struct write *w)
 {
+	strv_done(&w->taken_back);
 	host_done(&w->host);
 	diag_done(&w->refused);
 }
@@ -431,6 +432,20 @@ static int report(const struct write *w, const struct changeset *cs, struct diag
 	return args->hook ? EXIT_OK : exit_code(result);
 }
 
+/* Copies on FAT that nobody needs when the change is taken back. */
+static void forget_copies(const struct write *w, struct diag *diag)
+{
+	for (size_t i = 0; i < w->taken_back.n; i++) {
+		int r = atomic_forget_copy(w->cmd->root, w->taken_back.items[i]);
+
+		if (r < 0)
+			diag_warning(
+				diag, &(struct diag_where){ .path = w->taken_back.items[i] },
+				"its copy *" ATOMIC_FAT_COPY_SUFFIX " cannot be removed: %s",
+				strerror(-r));
+	}
+}
+
 /* For those who look whether a reboot is due. */
 static void note_reboot(const struct write *w, const struct changeset *cs, struct diag *diag)
 {
@@ -468,6 +483,8 @@ int write_run(struct write *w)
 		unload(w);
 		return -ENOMEM;
 	}
+	if (r == CHANGESET_CHANGED || (r == CHANGESET_UNCHANGED && !w->cmd->args->dry_run))
+		forget_copies(w, &diag);
 	if (r == CHANGESET_CHANGED)
 		note_reboot(w, &cs, &diag);
 	r = report(w, &cs, &diag, r);

@@ -20,6 +20,8 @@ struct write {
 	/* the policy is judged as if "set" had written this; NULL: as it is */
 	const char *policy_content;
 	bool ignores_policy; /* it decides nothing: a policy with errors is no reason to stop */
+	/* files that are taken back, added by plan(): no copy of what they held stays on FAT */
+	struct strv taken_back;
 
 	struct host host;	 /* loaded anew for each plan */
 	struct diag refused;	 /* why it is unsafe; errors, or warnings with --force */
