@@ -42,6 +42,7 @@ must() {
 	}
 }
 
+# shellcheck source=/dev/null
 . "$script"
 cd /
 umount "$R/$place"
