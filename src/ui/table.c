@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ui/table.h"
 
+#include "base/dlopen.h"
 #include "base/str.h"
 #include "ui/cli.h"
 
+#if HAVE_LIBSMARTCOLS
 #include <libsmartcols.h>
+
+#define SYMBOLS(_)                       \
+	_(scols_new_table)               \
+	_(scols_unref_table)             \
+	_(scols_table_enable_noheadings) \
+	_(scols_table_enable_noencoding) \
+	_(scols_table_enable_colors)     \
+	_(scols_table_new_column)        \
+	_(scols_table_new_line)          \
+	_(scols_line_set_data)           \
+	_(scols_line_get_cell)           \
+	_(scols_cell_set_color)          \
+	_(scols_table_set_stream)        \
+	_(scols_print_table)
+DLOPEN_LIBRARY(smartcols, "libsmartcols.so.1", "tables", "tables that fit the terminal",
+	       SYMBOLS);
+#endif
 
 struct cell {
 	char *text;	   /* safe for terminals; NULL is empty */
@@ -162,20 +181,23 @@ static int print_plain(const struct table *table, FILE *f)
 
 /* --- for terminals --- */
 
-static int fill(const struct table *table, struct libscols_table *scols)
+#if HAVE_LIBSMARTCOLS
+
+static int fill(const struct table *table, const struct smartcols *lib,
+		struct libscols_table *scols)
 {
 	size_t columns = table->names.n;
-	int r = scols_table_enable_noheadings(scols, table->no_headings);
+	int r = lib->scols_table_enable_noheadings(scols, table->no_headings);
 
 	/* cells are safe already; the backslash of "dev-\x2d.mount" must stay what it is */
 	if (r >= 0)
-		r = scols_table_enable_noencoding(scols, 1);
+		r = lib->scols_table_enable_noencoding(scols, 1);
 	if (r >= 0)
-		r = scols_table_enable_colors(scols, table->style_end != NULL);
+		r = lib->scols_table_enable_colors(scols, table->style_end != NULL);
 	for (size_t i = 0; r >= 0 && i < columns; i++) {
 		unsigned flags = table->flags[i];
 
-		if (!scols_table_new_column(
+		if (!lib->scols_table_new_column(
 			    scols, table->names.items[i], 0,
 			    (flags & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
 				    (flags & TABLE_TRUNCATE ? SCOLS_FL_TRUNC : 0) |
@@ -183,17 +205,17 @@ static int fill(const struct table *table, struct libscols_table *scols)
 			r = -ENOMEM;
 	}
 	for (size_t i = 0; r >= 0 && i < table->n_rows; i++) {
-		struct libscols_line *line = scols_table_new_line(scols, NULL);
+		struct libscols_line *line = lib->scols_table_new_line(scols, NULL);
 		const struct cell *row = table->cells + i * columns;
 
 		if (!line)
 			return -ENOMEM;
 		for (size_t k = 0; r >= 0 && k < columns; k++) {
 			if (row[k].text)
-				r = scols_line_set_data(line, k, row[k].text);
+				r = lib->scols_line_set_data(line, k, row[k].text);
 			if (r >= 0 && row[k].style)
-				r = scols_cell_set_color(scols_line_get_cell(line, k),
-							 row[k].style);
+				r = lib->scols_cell_set_color(lib->scols_line_get_cell(line, k),
+							      row[k].style);
 		}
 	}
 	return r;
@@ -201,20 +223,38 @@ static int fill(const struct table *table, struct libscols_table *scols)
 
 static int print_terminal(const struct table *table, FILE *f)
 {
-	struct libscols_table *scols = scols_new_table();
-	int r = scols ? fill(table, scols) : -ENOMEM;
+	struct smartcols lib;
+	struct libscols_table *scols;
+	int r = smartcols_open(&lib);
 
+	if (r < 0)
+		return r;
+	scols = lib.scols_new_table();
+	r = scols ? fill(table, &lib, scols) : -ENOMEM;
 	if (r >= 0)
-		r = scols_table_set_stream(scols, f);
+		r = lib.scols_table_set_stream(scols, f);
 	if (r >= 0)
-		r = scols_print_table(scols);
-	scols_unref_table(scols);
+		r = lib.scols_print_table(scols);
+	lib.scols_unref_table(scols);
 	return r;
 }
+
+#else
+static int print_terminal(const struct table *table _unused_, FILE *f _unused_)
+{
+	return -EOPNOTSUPP;
+}
+#endif
 
 int table_print(struct table *table, FILE *f)
 {
 	if (table->n_rows == 0)
 		return 0;
-	return isatty(fileno(f)) ? print_terminal(table, f) : print_plain(table, f);
+	if (isatty(fileno(f))) {
+		int r = print_terminal(table, f);
+
+		if (r != -EOPNOTSUPP)
+			return r;
+	}
+	return print_plain(table, f);
 }

@@ -3,7 +3,8 @@
 
 /*
  * Tables for people; programs read JSON instead. On terminals by libsmartcols, whose only user
- * this is; for a file or a pipe, where nothing is fitted to a width, without it, since it takes
+ * this is; for a file or a pipe, where nothing is fitted to a width, and where it is not
+ * there, without it, since it takes
  * more time for a hundred rows than their units (measured: 60,000 instructions a row).
  */
 
