@@ -222,12 +222,16 @@ bool unit_name_is_slice(const char *name)
 int unit_name_parent_slice(const char *slice, char ret[static UNIT_NAME_MAX])
 {
 	const char *dash = strrchr(slice, '-');
+	size_t n = dash ? (size_t)(dash - slice) : 0;
 
 	if (streq(slice, "-.slice"))
 		return -ENOENT;
-	if (!dash)
-		return build(ret, "-.slice", strlen("-.slice"), NULL, 0, "");
-	return build(ret, slice, (size_t)(dash - slice), NULL, 0, ".slice");
+	if (n + sizeof(".slice") > UNIT_NAME_MAX)
+		return -EINVAL;
+	/* in place as well: every slice above another one is asked for like this */
+	memmove(ret, slice, n);
+	strcpy(ret + n, dash ? ".slice" : "-.slice");
+	return 0;
 }
 
 /* A template's prefix as one component of a slice's name: dashes and odd bytes as \xNN. */

@@ -96,6 +96,8 @@ static void test_slices(void **state _unused_)
 		{ "home.mount", false, "system.slice" },
 		{ "home.mount", true, "-.slice" },
 	};
+	static const char *const parents[] = { "a-b.slice", "a.slice", "-.slice" };
+	char above[UNIT_NAME_MAX];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char slice[UNIT_NAME_MAX];
@@ -105,6 +107,12 @@ static void test_slices(void **state _unused_)
 		if (cases[i].want)
 			assert_string_equal(slice, cases[i].want);
 	}
+	strcpy(above, "a-b-c.slice");
+	for (size_t i = 0; i < ARRAY_SIZE(parents); i++) {
+		assert_int_equal(unit_name_parent_slice(above, above), 0);
+		assert_string_equal(above, parents[i]);
+	}
+	assert_int_equal(unit_name_parent_slice(above, above), -ENOENT);
 	assert_true(unit_name_is_slice("-.slice"));
 	assert_true(unit_name_is_slice("a-b.slice"));
 	assert_false(unit_name_is_slice("a--b.slice"));
