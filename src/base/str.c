@@ -173,6 +173,12 @@ void strv_addf(struct strv *v, const char *fmt, ...)
 	strv_take(v, n < 0 ? NULL : s);
 }
 
+void strv_pop(struct strv *v)
+{
+	free(v->items[--v->n]);
+	v->items[v->n] = NULL;
+}
+
 bool strv_contains(const struct strv *v, const char *s)
 {
 	for (size_t i = 0; i < v->n; i++)

@@ -66,6 +66,8 @@ void strv_addf(struct strv *v, const char *fmt, ...) _printf_(2, 3);
 /* Adds s unless it is there; true if it was added. */
 bool strv_add_unique(struct strv *v, const char *s);
 bool strv_contains(const struct strv *v, const char *s) _pure_;
+/* Takes the last one away; there must be one. */
+void strv_pop(struct strv *v);
 /* Byte order. */
 void strv_sort(struct strv *v);
 /* The same, each string once. */

@@ -56,27 +56,6 @@ static void leave_out_generated(struct unit_path *path)
 	path->generated = 0;
 }
 
-static int add_alias(struct unit_aliases *aliases, const char *name, const char *target)
-{
-	struct unit_alias alias = { strdup(name), strdup(target), false };
-
-	if (!GROW(aliases->items, aliases->n, aliases->alloc) || !alias.name || !alias.target) {
-		free(alias.name);
-		free(alias.target);
-		return -ENOMEM;
-	}
-	aliases->items[aliases->n++] = alias;
-	return 0;
-}
-
-static int compare_aliases(const void *a, const void *b)
-{
-	const struct unit_alias *x = a, *y = b;
-	int r = strcmp(x->target, y->target);
-
-	return r ? r : strcmp(x->name, y->name);
-}
-
 /* Instances are in no file of their own: links in these directories are what names them. */
 static bool has_instances(const char *name)
 {
@@ -132,7 +111,7 @@ static int look_at_entry(struct search *search, size_t dir, const char *name,
 	if (type != DT_REG) {
 		r = unit_path_entry(&search->found->path, dir, name, type, &entry, target);
 		if (r >= 0 && entry == UNIT_ENTRY_ALIAS)
-			r = add_alias(&search->found->aliases, name, target);
+			r = unit_aliases_add(&search->found->aliases, name, target, false);
 		if (r < 0)
 			return r;
 	}
@@ -175,18 +154,21 @@ static int is_sites(const struct strv *site, const char *name)
 	return r;
 }
 
-/* What an alias is given, its unit is given too; an alias of an alias takes another turn. */
+/*
+ * What an alias is given, its unit is given too; an alias of an alias takes another turn, and
+ * systemd follows no more than eight.
+ */
 static int add_aliases_to_site(struct search *search)
 {
 	const struct unit_aliases *aliases = &search->found->aliases;
-	size_t before;
+	size_t before = SIZE_MAX;
 
-	do {
+	for (unsigned turn = 0; turn < 8 && search->site.n != before; turn++) {
 		before = search->site.n;
 		strv_sort(&search->site);
 		for (size_t i = 0; i < aliases->n; i++) {
-			const char *target = aliases->items[i].target;
-			int r = is_sites(&search->site, aliases->items[i].name);
+			const char *target = unit_alias_target(aliases, i);
+			int r = is_sites(&search->site, unit_alias_name(aliases, i));
 
 			if (r < 0)
 				return r;
@@ -198,7 +180,8 @@ static int add_aliases_to_site(struct search *search)
 		strv_done(&search->more);
 		if (strv_error(&search->site) < 0)
 			return -ENOMEM;
-	} while (search->site.n > before);
+	}
+	strv_sort(&search->site);
 	return 0;
 }
 
@@ -258,14 +241,12 @@ int candidates_find(const struct root *root, unsigned version, const struct poli
 	/* an instance that is not linked anywhere is known by its own name only */
 	for (size_t i = 0; i < policy->n_fail_closed && r >= 0; i++)
 		r = consider(search, policy->fail_closed[i].value);
-	if (candidates.aliases.n > 1)
-		qsort(candidates.aliases.items, candidates.aliases.n,
-		      sizeof(*candidates.aliases.items), compare_aliases);
+	unit_aliases_sort_by_target(&candidates.aliases);
 	if (r >= 0)
 		r = keep_sites(search);
 	if (r < 0)
 		return r;
-	strv_sort(&candidates.dropin_dirs);
+	strv_sort_unique(&candidates.dropin_dirs);
 	*ret = candidates;
 	candidates = (struct candidates){};
 	return 0;
@@ -276,10 +257,6 @@ void candidates_done(struct candidates *candidates)
 	unit_path_done(&candidates->path);
 	strv_done(&candidates->names);
 	strv_done(&candidates->dropin_dirs);
-	for (size_t i = 0; i < candidates->aliases.n; i++) {
-		free(candidates->aliases.items[i].name);
-		free(candidates->aliases.items[i].target);
-	}
-	free(candidates->aliases.items);
+	unit_aliases_done(&candidates->aliases);
 	*candidates = (struct candidates){};
 }

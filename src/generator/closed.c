@@ -297,7 +297,7 @@ static int find_units(const struct root *root, const struct policy *policy, stru
 	loader->diag = &ignored;
 	for (size_t i = 0; i < candidates.names.n && r >= 0; i++)
 		r = judge(root, policy, loader, candidates.names.items[i], ret);
-	unit_text_done(&loader->text);
+	unit_loader_done(loader);
 	/* more files than are looked at */
 	return r >= 0 && candidates.budget == 0 ? -EFBIG : r;
 }

@@ -91,8 +91,6 @@ static int list_subdir(struct unit_loader *loader, size_t dir, const char *name,
 	const char *file;
 	int r;
 
-	if (loader->dropin_dirs && !strv_contains_sorted(loader->dropin_dirs, name))
-		return 0;
 	r = unit_path_open_subdir(loader->path, dir, name, &listing.fd);
 	if (r == -ENOENT)
 		return 0;
@@ -119,40 +117,98 @@ static int compare_dropins(const void *a, const void *b)
 	return r ? r : (x->subdir > y->subdir) - (x->subdir < y->subdir);
 }
 
+static int compare_with_item(const void *name, const void *item)
+{
+	return strcmp(name, *(char *const *)item);
+}
+
+/*
+ * Whether there is such a directory that was not listed for this unit yet: thousands of names
+ * of one unit may have one prefix. Negative: out of memory.
+ */
+static int is_next(struct unit_loader *loader, const char *name)
+{
+	const struct strv *dirs = loader->dropin_dirs;
+	char **found = dirs->n > 0 ? bsearch(name, dirs->items, dirs->n, sizeof(*dirs->items),
+					     compare_with_item)
+				   : NULL;
+	unsigned *turn;
+
+	if (!found)
+		return 0;
+	if (!loader->turns)
+		loader->turns = calloc(dirs->n, sizeof(*loader->turns));
+	if (!loader->turns)
+		return -ENOMEM;
+	turn = &loader->turns[found - dirs->items];
+	if (*turn == loader->turn)
+		return 0;
+	*turn = loader->turn;
+	return 1;
+}
+
+/* Names of the directories for one of the unit's names. */
+static int add_names(struct unit_loader *loader, const char *name, struct strv *ret)
+{
+	_cleanup_strv_ struct strv stems = {};
+	bool alone = loader->dropin_dirs && loader->shared_only;
+
+	if (alone)
+		strv_addf(ret, "%s.d", name);
+	if (alone && loader->dropin_dirs->n == 0)
+		return strv_error(ret);
+	unit_name_dropin_stems(name, &stems);
+	/* all but the first are shared with other units */
+	for (size_t i = alone; i < stems.n; i++) {
+		int r = 1;
+
+		strv_addf(ret, "%s.d", stems.items[i]);
+		if (strv_error(ret) < 0)
+			return -ENOMEM;
+		if (loader->dropin_dirs)
+			r = is_next(loader, ret->items[ret->n - 1]);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			strv_pop(ret);
+	}
+	return strv_error(&stems) < 0 ? -ENOMEM : strv_error(ret);
+}
+
+static bool has_type_level(const struct unit_loader *loader, enum unit_type type,
+			   const char *name)
+{
+	if (!loader->dropin_dirs)
+		return true;
+	return loader->shared_only ? loader->types & (1U << type)
+				   : strv_contains_sorted(loader->dropin_dirs, name);
+}
+
 /* All drop-ins of the names, sorted; the type level comes last, which equal names see. */
 static int find_dropins(struct unit_loader *loader, const struct unit *unit,
 			struct dropins *dropins)
 {
-	const char *type = unit_type_to_string(unit->type);
+	const char *type;
 
+	loader->turn++;
 	for (size_t i = 0; i <= unit->aliases.n; i++) {
 		const char *name = i == 0 ? unit->name : unit->aliases.items[i - 1];
-		_cleanup_strv_ struct strv stems = {};
 		size_t first = dropins->names.n;
+		int r = add_names(loader, name, &dropins->names);
 
-		unit_name_dropin_stems(name, &stems);
-		/* all but the first are shared with other units */
-		for (size_t k = 0; k < (loader->no_shared ? MIN(stems.n, (size_t)1) : stems.n);
-		     k++)
-			strv_addf(&dropins->names, "%s.d", stems.items[k]);
-		if (strv_error(&stems) < 0 || strv_error(&dropins->names) < 0)
-			return -ENOMEM;
-		for (size_t dir = 0; dir < loader->path->n; dir++)
-			for (size_t k = first; k < dropins->names.n; k++) {
-				int r = list_subdir(loader, dir, dropins->names.items[k],
-						    dropins);
-
-				if (r < 0)
-					return r;
-			}
+		for (size_t dir = 0; r >= 0 && dir < loader->path->n; dir++)
+			for (size_t k = first; r >= 0 && k < dropins->names.n; k++)
+				r = list_subdir(loader, dir, dropins->names.items[k], dropins);
+		if (r < 0)
+			return r;
 	}
-	strv_addf(&dropins->names, "%s.d", type);
+	strv_addf(&dropins->names, "%s.d", unit_type_to_string(unit->type));
 	if (strv_error(&dropins->names) < 0)
 		return -ENOMEM;
-	for (size_t dir = 0; !(loader->no_types & (1U << unit->type)) && dir < loader->path->n;
+	type = dropins->names.items[dropins->names.n - 1];
+	for (size_t dir = 0; has_type_level(loader, unit->type, type) && dir < loader->path->n;
 	     dir++) {
-		int r = list_subdir(loader, dir, dropins->names.items[dropins->names.n - 1],
-				    dropins);
+		int r = list_subdir(loader, dir, type, dropins);
 
 		if (r < 0)
 			return r;
@@ -234,21 +290,6 @@ static int load_dropins(struct unit_loader *loader, struct unit *unit)
 
 /* --- names --- */
 
-static size_t first_alias(const struct unit_aliases *aliases, const char *target)
-{
-	size_t low = 0, high = aliases->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (strcmp(aliases->items[mid].target, target) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 int unit_canonical_name(const struct unit_path *path, const char *name, size_t *ret_dir,
 			char ret_file[static UNIT_NAME_MAX], char ret_id[static UNIT_NAME_MAX])
 {
@@ -270,7 +311,10 @@ int unit_canonical_name(const struct unit_path *path, const char *name, size_t *
 	return r < 0 ? -ENOENT : 0;
 }
 
-/* Adds the names that lead to target, and those that lead to them. depth bounds a loop. */
+/*
+ * Adds the names that lead to target, and those that lead to them; a name leads to one target,
+ * so that it comes by once. depth bounds a loop.
+ */
 static int add_aliases(const struct unit_loader *loader, struct unit *unit, const char *target,
 		       unsigned depth)
 {
@@ -278,25 +322,27 @@ static int add_aliases(const struct unit_loader *loader, struct unit *unit, cons
 
 	if (depth == 0 || !aliases)
 		return 0;
-	for (size_t i = first_alias(aliases, target);
-	     i < aliases->n && streq(aliases->items[i].target, target); i++) {
+	for (size_t i = unit_aliases_first(aliases, target);
+	     i < aliases->n && streq(unit_alias_target(aliases, i), target); i++) {
+		const char *link = unit_alias_name(aliases, i);
 		char name[UNIT_NAME_MAX], file[UNIT_NAME_MAX], id[UNIT_NAME_MAX];
 		size_t dir;
 		int r;
 
-		strcpy(name, aliases->items[i].name);
+		strcpy(name, link);
 		/* of a template's other name this unit's instance is another name */
 		if (unit->form == UNIT_FORM_INSTANCE &&
 		    unit_name_form(name, NULL) == UNIT_FORM_TEMPLATE &&
-		    unit_name_instantiate(aliases->items[i].name, unit->name, name) < 0)
+		    unit_name_instantiate(link, unit->name, name) < 0)
 			continue;
 		r = unit_canonical_name(loader->path, name, &dir, file, id);
 		if (r == -ENOMEM)
 			return r;
-		if (r < 0 || !streq(id, unit->name) || streq(name, unit->name) ||
-		    !strv_add_unique(&unit->aliases, name))
+		if (r < 0 || !streq(id, unit->name) || streq(name, unit->name))
 			continue;
-		r = add_aliases(loader, unit, aliases->items[i].name, depth - 1);
+		strv_add(&unit->aliases, name);
+		unit->linked = unit->linked || aliases->items[i].enables;
+		r = add_aliases(loader, unit, link, depth - 1);
 		if (r < 0)
 			return r;
 	}
@@ -313,7 +359,7 @@ static int find_aliases(const struct unit_loader *loader, struct unit *unit)
 	    unit_name_template(unit->name, template) == 0)
 		r = add_aliases(loader, unit, template, 8);
 	if (r >= 0)
-		strv_sort(&unit->aliases);
+		strv_sort_unique(&unit->aliases);
 	return r;
 }
 
@@ -481,6 +527,13 @@ static int load_own(struct unit_loader *loader, const char *name, struct unit *u
 		       unit_quadlets_find(loader->quadlets, unit->name)))
 		return load_generated(loader, unit);
 	return load_fragment(loader, unit, dir, file);
+}
+
+void unit_loader_done(struct unit_loader *loader)
+{
+	unit_text_done(&loader->text);
+	free(loader->turns);
+	loader->turns = NULL;
 }
 
 int unit_load(struct unit_loader *loader, const char *name, struct unit *ret)

@@ -9,6 +9,7 @@
 
 #include "base/macro.h"
 #include "base/str.h"
+#include "units/unit-alias.h"
 #include "units/unit-name.h"
 #include "units/unit-path.h"
 #include "units/unit-setting.h"
@@ -67,6 +68,7 @@ struct unit {
 			   file */
 	char *slice;	/* the slice it lies in; NULL: none (the root slice, templates) */
 	bool has_install;
+	bool linked;	   /* another name of it was given where systemctl enables units */
 	bool instantiated; /* a template of which an instance is known */
 	char *triggers;	   /* Unit= or Service= of a timer, path or socket; NULL: the default */
 	bool accept;	   /* of a socket: instances of a template */
@@ -77,18 +79,6 @@ struct unit {
 	size_t n_set;
 	size_t n_lines;
 	bool truncated; /* more of the others than are kept */
-};
-
-/* Links in the search path, sorted by target. */
-struct unit_alias {
-	char *name;
-	char *target;
-	bool enables; /* lies where administrators and systemctl put links */
-};
-struct unit_aliases {
-	struct unit_alias *items;
-	size_t n;
-	size_t alloc;
 };
 
 /*
@@ -108,26 +98,32 @@ struct unit_fragments {
 
 struct unit_quadlets;
 
-/* What loading needs; all but text is borrowed. */
+/* What loading needs; all but text and turns is borrowed. Initialise with {}. */
 struct unit_loader {
 	const struct root *root;
 	const struct unit_path *path;
-	const struct unit_aliases *aliases;
-	struct unit_fragments *fragments; /* NULL: none */
-	/* what a scan found nothing of, so that it need not be looked for: drop-ins of a prefix
-	 * or template, and by 1 << enum unit_type of a whole type */
-	bool no_shared;
-	unsigned no_types;
+	const struct unit_aliases *aliases; /* sorted by target; NULL: none */
+	struct unit_fragments *fragments;   /* NULL: none */
+	/*
+	 * The ".d" directories there are anywhere in path, sorted, each once; NULL: not known.
+	 * shared_only: no more than those that more units than one can have are listed, and
+	 * types says of which whole types there are some (1 << enum unit_type).
+	 */
+	const struct strv *dropin_dirs;
+	bool shared_only;
+	unsigned types;
+	unsigned *turns; /* of each of them the last unit that it was listed for */
+	unsigned turn;
 	const struct unit_quadlets *quadlets; /* NULL: none */
 	unsigned version;		      /* systemd's, 0: unknown */
 	bool user;
-	/* the ".d" directories there are anywhere in path, sorted; NULL: not known */
-	const struct strv *dropin_dirs;
 	size_t *budget; /* what may still be looked at: see struct unit_text */
 	struct diag *diag;
 	struct unit_text text;
 	char listing[UNIT_LISTING_SIZE];
 };
+
+void unit_loader_done(struct unit_loader *loader);
 
 /* Loads the unit that has the name: 0 or an errno of this program, never of the unit. */
 int unit_load(struct unit_loader *loader, const char *name, struct unit *ret) _must_check_;

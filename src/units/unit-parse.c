@@ -178,6 +178,8 @@ static void warn_section(const struct unit *unit, const struct unit_parse *parse
 		.source_size = item->source_size,
 	};
 
+	if (parse->diag->n >= UNIT_PARSE_MAX_MESSAGES)
+		return;
 	if (*item->section)
 		diag_warning(parse->diag, &where,
 			     "systemd ignores %s= in section [%s]: it belongs into [%s]",
@@ -335,8 +337,10 @@ static int stopped(struct unit *unit, const struct unit_parse *parse, struct ini
 	r = describe_stop(item, &stop);
 	if (r < 0)
 		return r;
-	diag_warning(parse->diag, &where, "%s: systemd %s", stop,
-		     parse->dropin ? "ignores the rest of the file" : "refuses the whole unit");
+	if (parse->diag->n < UNIT_PARSE_MAX_MESSAGES)
+		diag_warning(parse->diag, &where, "%s: systemd %s", stop,
+			     parse->dropin ? "ignores the rest of the file"
+					   : "refuses the whole unit");
 	if (!parse->dropin) {
 		r = str_printf(&reason, "the unit does not load: %s", stop);
 		if (r >= 0)
@@ -353,8 +357,9 @@ static int too_large(struct unit *unit, const struct unit_parse *parse)
 {
 	struct diag_where where = { .path = unit->sources.items[parse->source] };
 
-	diag_warning(parse->diag, &where,
-		     "larger than any unit file: its settings cannot be told");
+	if (parse->diag->n < UNIT_PARSE_MAX_MESSAGES)
+		diag_warning(parse->diag, &where,
+			     "larger than any unit file: its settings cannot be told");
 	return fail_unit(unit, UNIT_LINE_UNREAD, "a file of the unit is too large to be read");
 }
 

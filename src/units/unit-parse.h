@@ -10,6 +10,9 @@
 struct diag;
 struct unit;
 
+/* messages kept about the files of all units; more are no help */
+enum { UNIT_PARSE_MAX_MESSAGES = 1000 };
+
 struct unit_parse {
 	const char *text;
 	size_t size;

@@ -39,20 +39,6 @@ static int add_subdir(struct unit_subdirs *subdirs, const char *name, size_t dir
 	return 0;
 }
 
-static int add_link(struct unit_aliases *links, const char *name, const char *target,
-		    bool enables)
-{
-	char *copy = strdup(name), *target_copy = strdup(target);
-
-	if (!copy || !target_copy || !GROW(links->items, links->n, links->alloc)) {
-		free(copy);
-		free(target_copy);
-		return -ENOMEM;
-	}
-	links->items[links->n++] = (struct unit_alias){ copy, target_copy, enables };
-	return 0;
-}
-
 /* Takes the unit over. */
 static int add_fragment(struct unit_fragments *fragments, struct unit *unit)
 {
@@ -68,15 +54,6 @@ static int add_fragment(struct unit_fragments *fragments, struct unit *unit)
 	return 0;
 }
 
-static void links_done(struct unit_aliases *links)
-{
-	for (size_t i = 0; i < links->n; i++) {
-		free(links->items[i].name);
-		free(links->items[i].target);
-	}
-	free(links->items);
-}
-
 static int compare_stems(const void *a, const void *b)
 {
 	return strcmp(((const struct unit_stem *)a)->name, ((const struct unit_stem *)b)->name);
@@ -86,20 +63,6 @@ static int compare_fragments(const void *a, const void *b)
 {
 	return strcmp(((const struct unit_fragment *)a)->name,
 		      ((const struct unit_fragment *)b)->name);
-}
-
-static int compare_links_by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct unit_alias *)a)->name,
-		      ((const struct unit_alias *)b)->name);
-}
-
-static int compare_aliases(const void *a, const void *b)
-{
-	const struct unit_alias *x = a, *y = b;
-	int r = strcmp(x->target, y->target);
-
-	return r ? r : strcmp(x->name, y->name);
 }
 
 static int compare_subdirs(const void *a, const void *b)
@@ -150,11 +113,11 @@ static int scan_trigger(struct scanner *scanner, const char *name, enum unit_typ
 	if (r < 0)
 		return r;
 	if (unit.triggers && unit_name_type(unit.triggers) >= 0)
-		return add_link(&scanner->scan->triggers, name, unit.triggers, false);
+		return unit_aliases_add(&scanner->scan->triggers, name, unit.triggers, false);
 	if (unit.accept &&
 	    snprintf(template, sizeof(template), "%.*s@.service",
 		     (int)(strlen(name) - strlen(".socket")), name) < (int)sizeof(template))
-		return add_link(&scanner->scan->triggers, name, template, false);
+		return unit_aliases_add(&scanner->scan->triggers, name, template, false);
 	return 0;
 }
 
@@ -200,9 +163,9 @@ static int scan_unit(struct scanner *scanner, size_t dir, const char *name, unsi
 	if (r < 0 || entry == UNIT_ENTRY_NONE)
 		return r;
 	if (entry == UNIT_ENTRY_ALIAS)
-		return add_link(&scanner->scan->aliases, name, alias,
-				!str_skip_prefix(unit_dir->path, "/usr/") &&
-					!str_skip_prefix(unit_dir->path, "/lib/"));
+		return unit_aliases_add(&scanner->scan->aliases, name, alias,
+					!str_skip_prefix(unit_dir->path, "/usr/") &&
+						!str_skip_prefix(unit_dir->path, "/lib/"));
 	r = read_text(loader, unit_dir->fd, unit_dir->path, name, type == DT_REG);
 	if (r <= 0)
 		return r;
@@ -249,7 +212,7 @@ static int scan_dropins(struct scanner *scanner, size_t dir, const char *subdir,
 	if (form == UNIT_FORM_INVALID)
 		scanner->scan->has_types |= 1U << unit_type_from_string(stem);
 	else if (unit_name_is_shared_stem(stem, form))
-		scanner->scan->has_shared = true;
+		strv_add(&scanner->scan->shared, subdir);
 	r = unit_path_open_subdir(loader->path, dir, subdir, &listing.fd);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return r;
@@ -289,6 +252,7 @@ static void finish(struct unit_scan *scan)
 	size_t n = 0;
 
 	strv_sort_unique(&scan->names);
+	strv_sort_unique(&scan->shared);
 	if (scan->fragments.n > 1)
 		qsort(scan->fragments.items, scan->fragments.n, sizeof(*scan->fragments.items),
 		      compare_fragments);
@@ -301,12 +265,8 @@ static void finish(struct unit_scan *scan)
 			stems->items[n++] = stems->items[i];
 	}
 	stems->n = n;
-	if (scan->aliases.n > 1)
-		qsort(scan->aliases.items, scan->aliases.n, sizeof(*scan->aliases.items),
-		      compare_aliases);
-	if (scan->triggers.n > 1)
-		qsort(scan->triggers.items, scan->triggers.n, sizeof(*scan->triggers.items),
-		      compare_links_by_name);
+	unit_aliases_sort_by_target(&scan->aliases);
+	unit_aliases_sort(&scan->triggers);
 	if (scan->wants.n > 1)
 		qsort(scan->wants.items, scan->wants.n, sizeof(*scan->wants.items),
 		      compare_subdirs);
@@ -324,19 +284,24 @@ int unit_scan(struct unit_loader *loader, struct unit_scan *ret)
 	r = unit_path_walk(loader->path, listing, loader->budget, scan_entry, &scanner);
 	if (r < 0)
 		return r;
+	r = strv_error(&scan.shared);
+	if (r < 0)
+		return r;
 	finish(&scan);
 	*ret = scan;
 	scan = (struct unit_scan){};
 	loader->aliases = &ret->aliases;
 	loader->fragments = &ret->fragments;
-	loader->no_shared = !ret->has_shared;
-	loader->no_types = ~ret->has_types;
+	loader->dropin_dirs = &ret->shared;
+	loader->shared_only = true;
+	loader->types = ret->has_types;
 	return 0;
 }
 
 void unit_scan_done(struct unit_scan *scan)
 {
 	strv_done(&scan->names);
+	strv_done(&scan->shared);
 	for (size_t i = 0; i < scan->fragments.n; i++) {
 		free(scan->fragments.items[i].name);
 		unit_done(&scan->fragments.items[i].unit);
@@ -345,8 +310,8 @@ void unit_scan_done(struct unit_scan *scan)
 	for (size_t i = 0; i < scan->stems.n; i++)
 		free(scan->stems.items[i].name);
 	free(scan->stems.items);
-	links_done(&scan->aliases);
-	links_done(&scan->triggers);
+	unit_aliases_done(&scan->aliases);
+	unit_aliases_done(&scan->triggers);
 	for (size_t i = 0; i < scan->wants.n; i++)
 		free(scan->wants.items[i].name);
 	free(scan->wants.items);
@@ -360,14 +325,16 @@ bool unit_scan_has(const struct unit_scan *scan, const char *name)
 	return strv_contains_sorted(&scan->names, name);
 }
 
+bool unit_scan_has_fragment(const struct unit_scan *scan, const char *name)
+{
+	const struct unit_fragments *fragments = &scan->fragments;
+
+	return fragments->n > 0 &&
+	       bsearch(&(struct unit_fragment){ .name = (char *)name }, fragments->items,
+		       fragments->n, sizeof(*fragments->items), compare_fragments);
+}
+
 const char *unit_scan_trigger(const struct unit_scan *scan, const char *name)
 {
-	const struct unit_alias *found =
-		scan->triggers.n > 0
-			? bsearch(&(struct unit_alias){ .name = (char *)name },
-				  scan->triggers.items, scan->triggers.n,
-				  sizeof(*scan->triggers.items), compare_links_by_name)
-			: NULL;
-
-	return found ? found->target : NULL;
+	return unit_aliases_find(&scan->triggers, name);
 }

@@ -38,7 +38,9 @@ struct unit_scan {
 	struct strv names;		 /* sorted, each once */
 	struct unit_fragments fragments; /* those of them that have a file with a setting */
 	struct unit_stems stems;	 /* sorted by name, each once */
-	bool has_shared; /* there are such directories at all, also without a setting */
+	/* those there are at all, also without a setting: "foo-.service.d", and types of units
+	 */
+	struct strv shared;
 	unsigned has_types;
 	unsigned types; /* 1 << enum unit_type: the whole type has such a drop-in */
 	struct unit_aliases aliases; /* sorted by target */
@@ -54,6 +56,9 @@ void unit_scan_done(struct unit_scan *scan);
 
 /* Whether the name is one of those found. */
 bool unit_scan_has(const struct unit_scan *scan, const char *name);
+
+/* Whether the name is that of a file with a setting, and no link. */
+bool unit_scan_has_fragment(const struct unit_scan *scan, const char *name);
 
 /* The explicit target of a timer, path or socket, or NULL. */
 const char *unit_scan_trigger(const struct unit_scan *scan, const char *name);

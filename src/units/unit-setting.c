@@ -353,19 +353,21 @@ static bool may_begin(const char *line, size_t size)
 
 bool unit_setting_may_occur(const char *text, size_t size)
 {
-	const char *end = text + size;
+	size_t n;
 
 	/* odd line ends are for the parser */
 	if (memchr(text, '\r', size) || memchr(text, '\0', size))
 		return true;
-	for (const char *line = text, *eol; line < end; line = eol + 1) {
-		while (line < end && (*line == ' ' || *line == '\t'))
-			line++;
-		eol = memchr(line, '\n', (size_t)(end - line));
-		if (!eol)
-			eol = end;
-		if (line < eol && may_begin(line, (size_t)(eol - line)) &&
-		    ((unsigned char)*line == 0xef || assigns_setting(line, eol)))
+	for (size_t pos = 0; pos < size; pos += n + 1) {
+		const char *line, *eol;
+
+		while (pos < size && (text[pos] == ' ' || text[pos] == '\t'))
+			pos++;
+		line = text + pos;
+		eol = memchr(line, '\n', size - pos);
+		n = eol ? (size_t)(eol - line) : size - pos;
+		if (n > 0 && may_begin(line, n) &&
+		    ((unsigned char)*line == 0xef || assigns_setting(line, line + n)))
 			return true;
 	}
 	return false;

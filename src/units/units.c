@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/root.h"
 #include "units/unit-expand.h"
+#include "units/unit-parse.h"
 #include "units/unit-scan.h"
 #include "units/unit-wants.h"
 
@@ -105,7 +106,7 @@ static int load_one(struct gathering *g, struct unit_loader *loader, const char 
 	return r;
 }
 
-/* Sorted; aliases of one unit have loaded it more than once. */
+/* Sorted; a unit that was loaded by two names is there once. */
 static void sort_units(struct units *units)
 {
 	size_t n = 0;
@@ -142,6 +143,7 @@ const struct unit *units_find(const struct units *units, const char *name)
 static int load_slices(struct gathering *g, struct unit_loader *loader)
 {
 	_cleanup_strv_ struct strv names = {};
+	size_t enough = 1000;
 	int r = 0;
 
 	for (size_t i = 0; i < g->units->n && r >= 0; i++) {
@@ -155,18 +157,50 @@ static int load_slices(struct gathering *g, struct unit_loader *loader)
 				strv_add(&names, slice);
 		} while (unit_name_parent_slice(slice, slice) == 0);
 		r = strv_error(&names);
+		/* most are the same few */
+		if (names.n > enough) {
+			strv_sort_unique(&names);
+			enough = 2 * names.n + 1000;
+		}
 	}
-	strv_sort(&names);
+	strv_sort_unique(&names);
 	for (size_t i = 0; i < names.n && r >= 0; i++)
-		if (i == 0 || !streq(names.items[i], names.items[i - 1]))
-			r = load_one(g, loader, names.items[i]);
+		r = load_one(g, loader, names.items[i]);
 	sort_units(g->units);
 	return r;
 }
 
+/* Thousands of names may be of one unit, which is to be loaded once. */
+static int find_names(struct gathering *g)
+{
+	struct strv *names = &g->scan->names;
+
+	for (size_t i = 0; i < names->n; i++) {
+		char file[UNIT_NAME_MAX], id[UNIT_NAME_MAX];
+		size_t dir;
+		char *copy;
+		int r;
+
+		if (unit_scan_has_fragment(g->scan, names->items[i]))
+			continue;
+		r = unit_canonical_name(g->path, names->items[i], &dir, file, id);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0 || streq(id, names->items[i]))
+			continue;
+		copy = strdup(id);
+		if (!copy)
+			return -ENOMEM;
+		free(names->items[i]);
+		names->items[i] = copy;
+	}
+	strv_sort_unique(names);
+	return 0;
+}
+
 static int load_all(struct gathering *g, struct unit_loader *loader)
 {
-	int r = 0;
+	int r = find_names(g);
 
 	for (size_t i = 0; i < g->scan->names.n && r >= 0; i++)
 		r = load_one(g, loader, g->scan->names.items[i]);
@@ -209,6 +243,9 @@ static enum unit_enabled judge_enabled(const struct gathering *g, const struct u
 	if (unit->state == UNIT_NOT_FOUND)
 		return UNIT_ENABLED_UNKNOWN;
 	if (is_noted(&g->enabled, unit->name) || unit->enabled == UNIT_ENABLED)
+		return UNIT_ENABLED;
+	/* Alias=, which other units name in their Wants= and buses in their services' files */
+	if (unit->linked && unit->has_install)
 		return UNIT_ENABLED;
 	for (size_t i = 0; i < unit->aliases.n; i++)
 		if (is_noted(&g->enabled, unit->aliases.items[i]))
@@ -311,7 +348,7 @@ static int look_at_delegation(const struct root *root, struct units *units)
 	loader->budget = loader->text.budget = &budget;
 	loader->diag = &ignored;
 	r = unit_load(loader, "user@0.service", &unit);
-	unit_text_done(&loader->text);
+	unit_loader_done(loader);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < unit.n_lines; i++)
@@ -381,7 +418,7 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 		r = unit_expand(&scan, &path, owner->user, &g.more, &budget);
 	if (r >= 0)
 		r = load_all(&g, loader);
-	unit_text_done(&loader->text);
+	unit_loader_done(loader);
 	if (r >= 0 && owner->user && units.n > 0)
 		r = look_at_delegation(root, &units);
 	if (r >= 0)
@@ -392,6 +429,9 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 		return r;
 	/* they came in the order of the directories' entries, which is no order */
 	diag_sort(diag, first_message);
+	if (diag->n >= UNIT_PARSE_MAX_MESSAGES)
+		diag_warning(diag, &(struct diag_where){},
+			     "there are more messages like these, which are left out");
 	units.incomplete = budget == 0;
 	if (units.incomplete)
 		diag_warning(

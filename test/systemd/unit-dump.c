@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 			r = dump(&loader, line);
 		}
 	}
-	unit_text_done(&loader.text);
+	unit_loader_done(&loader);
 	unit_scan_done(&scan);
 	unit_path_done(&path);
 	root_free(root);

@@ -202,6 +202,44 @@ static void test_slices(void **state)
 	       "s.slice MemoryMax=2M enforced enabled " SYSTEM "s.slice:2\n");
 }
 
+/* Two and more slices up. */
+static void test_slices_above(void **state)
+{
+	const struct tree *tree = *state;
+
+	tree_write(tree, SYSTEM "s.slice", "[Slice]\nDisableControllers=memory\n");
+	tree_write(tree, SYSTEM "s-.slice.d/x.conf", "[Slice]\nMemoryHigh=1M\n");
+	tree_write(tree, VENDOR "a.service", "[Service]\nSlice=s-t-u-v.slice\nMemoryMax=4M\n");
+	tree_symlink(tree, "a", SYSTEM "x.target.wants/a.service");
+	expect(tree, &memcg_on,
+	       "a.service MemoryMax=4M unenforced enabled " VENDOR "a.service:3\n"
+	       "s-.slice MemoryHigh=1M unenforced template " SYSTEM "s-.slice.d/x.conf:2\n"
+	       "s-t-u-v.slice MemoryHigh=1M unenforced enabled " SYSTEM "s-.slice.d/x.conf:2\n"
+	       "s-t-u.slice MemoryHigh=1M unenforced enabled " SYSTEM "s-.slice.d/x.conf:2\n"
+	       "s-t.slice MemoryHigh=1M unenforced enabled " SYSTEM "s-.slice.d/x.conf:2\n"
+	       "s.slice DisableControllers=memory enforced enabled " SYSTEM "s.slice:2\n");
+}
+
+/* graphical.target's Wants= is in its file, not in a link: the alias is what enables a unit. */
+static void test_enabled_by_alias(void **state)
+{
+	const struct tree *tree = *state;
+
+	tree_write(tree, VENDOR "gdm.service",
+		   "[Service]\nMemoryMax=1M\n[Install]\nAlias=display-manager.service\n");
+	tree_write(tree, VENDOR "kdm.service",
+		   "[Service]\nMemoryMax=1M\n[Install]\nAlias=display-manager.service\n");
+	tree_write(tree, VENDOR "old.service",
+		   "[Service]\nMemoryMax=1M\n[Install]\nWantedBy=multi-user.target\n");
+	/* a package's own name for it says nothing of the site */
+	tree_symlink(tree, "old.service", VENDOR "ancient.service");
+	tree_symlink(tree, VENDOR "gdm.service", SYSTEM "display-manager.service");
+	expect(tree, &memcg_on,
+	       "gdm.service MemoryMax=1M enforced enabled " VENDOR "gdm.service:2\n"
+	       "kdm.service MemoryMax=1M enforced disabled " VENDOR "kdm.service:2\n"
+	       "old.service MemoryMax=1M enforced disabled " VENDOR "old.service:2\n");
+}
+
 static void test_orphans(void **state)
 {
 	const struct tree *tree = *state;
@@ -505,6 +543,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_templates, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_triggers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slices_above, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_enabled_by_alias, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_orphans, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
