@@ -368,13 +368,31 @@ static int load(const struct boot *boot, struct trial *t, struct diag *diag)
 	return 0;
 }
 
-static int check(const struct trial *t, struct diag *diag)
+/* The dracut module's word: the initrd would not go on without memcg. */
+static bool stops_without(const struct boot_entry *base)
+{
+	_cleanup_cmdline_ struct cmdline line = {};
+	const char *args = base->args ? base->args : "";
+	ssize_t word;
+
+	if (cmdline_parse(args, strlen(args), CMDLINE_LINE, &line) < 0)
+		return false;
+	word = cmdline_find(&line, "rd.memcg_policy");
+	return word >= 0 && line.words[word].value_size == 4 &&
+	       memcmp(line.text + line.words[word].value_offset, "halt", 4) == 0;
+}
+
+static int check(const struct trial *t, enum boot_want want, struct diag *diag)
 {
 	_cleanup_free_ char *hint = NULL;
 
 	if (t->parsed.blscfg || !t->base || t->base->foreign || t->base->trial)
 		return refuse(diag, t->grub.cfg, 0,
 			      "the default entry is none that boots a kernel of this system");
+	if (want == BOOT_WANT_OFF && stops_without(t->base))
+		return refuse(
+			diag, t->grub.cfg, t->base->line,
+			"rd.memcg_policy=halt on its line: the initrd may stop the trial");
 	if (!t->env.data || grubenv_check(t->env.data, t->env.size) < 0)
 		return refuse(diag, t->env_path, 0, "is no environment block of GRUB");
 	if (t->parsed.once && chooses_ours(&t->env) == 0) {
@@ -397,7 +415,7 @@ int grub_trial_plan_edits(const struct boot *boot, const struct boot_words *word
 	int r = load(boot, &t, diag);
 
 	if (r >= 0)
-		r = check(&t, diag);
+		r = check(&t, words->want, diag);
 	if (r < 0)
 		return r;
 	if (kernel_path(boot->root, t.base->image, &kernel) < 0 || strchr(kernel, '\''))

@@ -6,11 +6,13 @@ truth.py [STEP...]; without steps all of them. A step gets a fresh disk with two
 """
 
 import json
+import pathlib
+import re
 import sys
 import tempfile
 
 import machine
-from machine import Machine, vm
+from machine import HERE, Machine, disk, vm
 
 OFF = "cgroup_disable=memory"
 DROPIN = "/etc/default/grub.d/zz-memcg-policy.cfg"
@@ -222,7 +224,127 @@ def offline():
         check("to be run in the system" in output, output)
 
 
-STEPS = [stock, in_the_way, xen, program, failing, offline]
+# the kernel's name for the disk: the image is mounted through a loop device, which GRUB never sees
+VDZ = """
+mount -t tmpfs tmpfs /sys/dev/block
+ln -s ../../devices/pci0/block/vdz "/sys/dev/block/$(mountpoint -d /)"
+export PATH=$PATH
+[ -e /boot/grub/grubenv ] || grub-editenv /boot/grub/grubenv create
+"""
+TRIAL = "/etc/grub.d/42_memcg_policy"
+NEXT = "next_entry=memcg-policy-trial"
+SAME_AGAIN = """
+cp /boot/grub/grub.cfg /run/before
+update-grub >/dev/null 2>&1
+cmp /run/before /boot/grub/grub.cfg
+grub-script-check /boot/grub/grub.cfg
+"""
+
+
+def env_of(m):
+    return m.raw("/boot/grub/grubenv").decode()
+
+
+def trial_menus():
+    """trial: our section is what the real grub-mkconfig makes of our script, on many defaults"""
+    with Machine() as m:
+        m.must(VDZ)
+        for defaults in (
+            "",
+            "GRUB_DEFAULT=saved\nGRUB_SAVEDEFAULT=true",
+            "GRUB_DISABLE_SUBMENU=y\nGRUB_DEFAULT=2",
+            "GRUB_DEFAULT='1>2'\nGRUB_CMDLINE_LINUX='dyndbg=\"file x +p\" cgroup_enable=cpuset -- single'",
+            "GRUB_DISTRIBUTOR=\"It's mine\"\nGRUB_TERMINAL=serial\nGRUB_DISABLE_LINUX_UUID=true",
+        ):
+            m.must(f"cp /etc/default/grub /run/kept; cat >>/etc/default/grub <<'END'\n{defaults}\nEND\n"
+                   "printf '#!/bin/sh\\necho \"set superusers=root\"\\n' >/etc/grub.d/01_users\n"
+                   "chmod +x /etc/grub.d/01_users; update-grub 2>&1\n"
+                   f"cp /run/kept /etc/default/grub.kept; {VDZ}\n"
+                   "md5sum /boot/grub/grub.cfg >/etc/menu\n"
+                   f"memcg-policy trial off && {SAME_AGAIN}")
+            check(NEXT in env_of(m), f"{defaults}: not armed on the disk")
+            own = linux_lines(menu_of(m))["42_memcg_policy"]
+            check(len(own) == 1 and OFF in own[0].split(), f"{defaults}: {own}")
+            check("savedefault" not in menu_of(m).split("42_memcg_policy")[1], "it would be saved")
+            check(OFF not in "".join(kernel_lines(m)), f"{defaults}: another entry has the word")
+            m.must("memcg-policy undo && md5sum -c /etc/menu && cp /etc/default/grub.kept /etc/default/grub")
+            check(NEXT not in env_of(m), f"{defaults}: undo leaves it armed")
+
+
+def trial_meanwhile():
+    """trial: kernels that come and go, and other changes, between the trial and its boot"""
+    with Machine() as m:
+        m.must(f"{VDZ} memcg-policy trial off; cp /boot/vmlinuz-6.1.0-20-amd64 /boot/vmlinuz-6.1.0-21-amd64\n"
+               "cp /boot/config-6.1.0-20-amd64 /boot/config-6.1.0-21-amd64; update-grub 2>&1")
+        status = json.loads(m.must(f"{VDZ} memcg-policy status --json"))["boot"]
+        check(status["next"] == "off" and status["after"] == "on", f"a new kernel: {status}")
+        own = linux_lines(menu_of(m))["42_memcg_policy"]
+        check("vmlinuz-6.1.0-20-amd64" in own[0], f"a new kernel: {own}")
+        m.must("rm /boot/vmlinuz-6.1.0-20-amd64; update-grub 2>&1; grub-script-check /boot/grub/grub.cfg")
+        check("42_memcg_policy" not in linux_lines(menu_of(m)), "an entry without its kernel")
+        m.must(f"{VDZ} memcg-policy check; memcg-policy undo")
+        check(NEXT not in env_of(m) and "42_memcg_policy" not in menu_of(m), "undo with a new menu")
+        # what is decided is not on trial any more
+        m.must(f"{VDZ} memcg-policy trial off && memcg-policy set off")
+        every_line(m, OFF, True)
+        check(NEXT not in env_of(m) and "42_memcg_policy" not in menu_of(m), "set leaves the trial")
+        m.must(f"{VDZ} memcg-policy undo")
+        check(NEXT not in env_of(m), "undo of set arms the trial again")
+        m.must(f"{VDZ} memcg-policy unset; test ! -e {TRIAL}")
+        check("42_memcg_policy" not in menu_of(m), "unset leaves the trial")
+        # a change that waits for its boot, and the other setting on trial; policy and menu stay
+        m.must(f"{VDZ} memcg-policy set off && memcg-policy trial on && memcg-policy apply")
+        check(NEXT in env_of(m), "apply takes the trial away")
+        every_line(m, OFF, True)
+        m.must(f"{VDZ} memcg-policy trial off")
+        check(NEXT not in env_of(m) and "42_memcg_policy" not in menu_of(m), "trial of what is so anyway")
+        # somebody's own choice, an odd block, no block, RAID
+        for break_it, said in (
+            ("grub-editenv - set next_entry=0", "chosen for the next boot already"),
+            ("echo x >/boot/grub/grubenv", "no environment block"),
+            ("rm /boot/grub/grubenv", "is missing"),
+            ("grub-editenv - create; ln -sfn ../../devices/virtual/block/md0 /sys/dev/block/*", "RAID"),
+        ):
+            output = m.must(f"{VDZ} {break_it}; find /etc /boot -type f -exec md5sum {{}} + >/run/before\n"
+                            "memcg-policy trial on; test $? = 5 || echo WRONG STATUS\n"
+                            "find /etc /boot -type f -exec md5sum {} + | cmp /run/before -")
+            check(said in output and "WRONG" not in output, f"{break_it}: {output}")
+
+
+def trial_killed():
+    """trial: killed at every write, the menu is whole, and the next run takes it back"""
+    with Machine() as m, tempfile.TemporaryDirectory() as work:
+        killer = pathlib.Path(work, "killer")
+        disk.run(["cc", "-O2", "-static", "-o", killer, HERE.parent / "kill/killer.c"])
+        m.must(f"cp {killer} /mnt/root/killer", outside=True)
+        output = m.must(VDZ + """
+		sum() { find /boot /etc -type f -exec md5sum {} + | sort; }
+		sum >/run/before
+		n=0
+		while :; do
+			n=$((n + 1))
+			/root/killer /run/out $n writes /mnt/test/memcg-policy trial off >/dev/null 2>&1 || :
+			read -r how rest </run/out
+			grep -q next_entry=m /boot/grub/grubenv && armed=1 || armed=
+			grub-script-check /boot/grub/grub.cfg || echo "BROKEN at $n"
+			if [ "$armed" ] && ! grep -q "'memcg-policy-trial'" /boot/grub/grub.cfg; then
+				echo "ARMED WITHOUT AN ENTRY at $n"
+			fi
+			# GRUB takes it out, if it was booted meanwhile
+			grub-editenv /boot/grub/grubenv set next_entry=
+			grub-editenv /boot/grub/grubenv unset next_entry
+			memcg-policy undo >/run/said 2>&1 || { echo "undo at $n:"; cat /run/said; }
+			sum | cmp -s /run/before - || { echo "LEFT at $n:"; sum | diff /run/before -; }
+			case $how in killed) ;; *) break ;; esac
+			[ $n -lt 300 ] || break
+		done
+		echo "stops: $n"
+	""")
+        check(not re.search("BROKEN|ARMED|LEFT|undo at", output), output)
+        check(int(re.search(r"stops: (\d+)", output)[1]) > 15, output)
+
+
+STEPS = [stock, in_the_way, xen, program, failing, offline, trial_menus, trial_meanwhile, trial_killed]
 
 
 def main():
