@@ -22,6 +22,7 @@ import vm  # noqa: E402
 
 SOURCE = pathlib.Path("/usr/src/linux-source-6.1.tar.xz")
 HANDLER = HERE / "cgroup-enable.h"
+SYMBOL = '\nconfig MEMCG_DISABLED\n\tbool "off by default"\n'
 
 
 class Variant(typing.NamedTuple):
@@ -93,8 +94,7 @@ def unpack():
         if n != 1:
             raise vm.Failed(f"{cgroup} has {n} times: {place}")
     cgroup.write_text(text)
-    kconfig = new / "init/Kconfig"
-    kconfig.write_text(kconfig.read_text() + '\nconfig MEMCG_DISABLED\n\tbool "off by default"\n')
+    shutil.copy(new / "init/Kconfig", new / "init/Kconfig.orig")
     new.rename(tree)
     return tree
 
@@ -111,6 +111,9 @@ def build(name, variant):
     (tree / "kernel/cgroup/cgroup-enable.h").write_text(
         f"#define ENABLE_WINS {int(variant.enable_wins)}\n"
         f"#define OFF_BY_DEFAULT {int(variant.off_by_default)}\n" + HANDLER.read_text())
+    # a kernel that was not patched so does not mention the symbol
+    (tree / "init/Kconfig").write_text((tree / "init/Kconfig.orig").read_text()
+                                       + SYMBOL * variant.symbol)
     if not (objects / ".config").exists():
         make(tree, objects, "defconfig")
     run([tree / "scripts/config", "--file", objects / ".config", *OPTIONS,

@@ -197,9 +197,9 @@ static void test_predict_unknown(void **state _unused_)
 }
 
 /*
- * Kernels that honour cgroup_enable= cannot be had as packages, so their rules are tested on
- * what is recorded of them: logs in reports, source, maintainers' words; mainline's is tested
- * on a real kernel (test/uml/truth.py).
+ * Kernels that honour cgroup_enable= cannot be had as packages, so their rules are tested here
+ * on what is recorded of them: logs in reports, source, maintainers' words; and on kernels that
+ * were built to have them, as mainline's on a real one (test/uml/truth.py, "./dev kernels").
  */
 static void test_recorded(void **state _unused_)
 {
@@ -267,8 +267,8 @@ static void test_recorded(void **state _unused_)
 					  records[i].state_default, ANSWER_YES);
 		assert_true(unknown == did || unknown == MEMCG_UNKNOWN);
 	}
-	print_message("rules of kernels that honour cgroup_enable=: %zu records, no real "
-		      "kernel\n",
+	print_message("rules of kernels that honour cgroup_enable=: %zu records; on booted "
+		      "kernels by ./dev kernels\n",
 		      ARRAY_SIZE(records));
 }
 
