@@ -50,6 +50,14 @@ rm "$1/etc/dpkg/dpkg.cfg.d/99mmdebstrap"
 """
 
 FILES = {
+    # emulated on a loaded machine, all takes long and nothing is broken for that
+    "etc/systemd/system.conf.d/vm.conf": """[Manager]
+DefaultTimeoutStartSec=1h
+DefaultTimeoutStopSec=1h
+DefaultEnvironment=SYSTEMD_BUS_TIMEOUT=3600
+LogColor=no
+""",
+    "etc/systemd/system/memcg-policy-warn.service.d/vm.conf": "[Service]\nTimeoutStartSec=1h\n",
     "etc/fstab": "/dev/vda2 / ext4 errors=remount-ro 0 1\n",
     "etc/hostname": "vm\n",
     "etc/hosts": "127.0.0.1 localhost vm\n",
@@ -78,7 +86,7 @@ LINKS = {
 GRUB_SED = [
     "s/^GRUB_TIMEOUT=.*/GRUB_TIMEOUT=1/",
     's/^GRUB_CMDLINE_LINUX_DEFAULT=.*/GRUB_CMDLINE_LINUX_DEFAULT=""/',
-    's/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="console=ttyS0"/',
+    's/^GRUB_CMDLINE_LINUX=.*/GRUB_CMDLINE_LINUX="console=ttyS0 systemd.service_watchdogs=no"/',
     "$aGRUB_TERMINAL=serial",
 ]
 FIRST_BOOT = """set -e
@@ -158,8 +166,8 @@ class Disk:
             self._prepare(root)
             with open(new, "wb") as f:
                 f.truncate(SIZE)
-            blocks = (SIZE - ROOT_OFFSET - (1 << 20)) // 4096
-            run(["mke2fs", "-q", "-t", "ext4", "-d", root, "-E", f"offset={ROOT_OFFSET}", new, blocks])
+            size = f"{(SIZE - ROOT_OFFSET - (1 << 20)) >> 10}k"
+            run(["mke2fs", "-q", "-t", "ext4", "-d", root, "-E", f"offset={ROOT_OFFSET}", new, size])
         run(["sgdisk", "-n1:2048:4095", "-t1:ef02", f"-n2:{ROOT_OFFSET // 512}:0", "-t2:8300", new])
         with vm.Machine(
             f"{self.suite}-build",
@@ -169,12 +177,13 @@ class Disk:
             "root=/dev/vda2 console=ttyS0",
         ) as machine:
             machine.start()
-            machine.run(FIRST_BOOT, timeout=300)
+            machine.run(FIRST_BOOT)
             machine.power_off()
         new.rename(self.image)
 
     def _prepare(self, root):
         for path, text in FILES.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
         for path, target in LINKS.items():
             (root / path).parent.mkdir(exist_ok=True)
