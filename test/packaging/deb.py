@@ -44,16 +44,13 @@ def expect(condition, text):
         raise vm.Failed(text)
 
 
-def build_dependencies():
-    """Names and apt patterns; of alternatives all that the suite has."""
+def build_dependencies(suite):
+    """Their names; of alternatives the first is what newer releases have."""
     text = (TREE / "packaging/deb/control").read_text()
     field = re.search(r"^Build-Depends:(.*?)^\S", text, re.M | re.S).group(1)
-    found = []
-    for entry in field.split(","):
-        names = [re.split(r"[ (<]", name.strip())[0] for name in entry.split("|")]
-        names = ["debhelper" if n == "debhelper-compat" else n for n in names]
-        found.append(names[0] if len(names) == 1 else f"?name(^({'|'.join(names)})$)")
-    return found
+    entries = [entry.split("|")[-1 if suite == "bookworm" else 0] for entry in field.split(",")]
+    names = [re.split(r"[ (<]", entry.strip())[0] for entry in entries]
+    return ["debhelper" if n == "debhelper-compat" else n for n in names]
 
 
 def source_tar(path):
@@ -73,6 +70,12 @@ def sums(directory):
         for p in sorted(directory.iterdir())
         if p.suffix in (".deb", ".dsc", ".xz")
     }
+
+
+def expect_same(directory, other):
+    first, second = sums(directory), sums(other)
+    different = [n for n in first.keys() | second.keys() if first.get(n) != second.get(n)]
+    expect(first and not different, f"two builds differ in {' '.join(sorted(different))}")
 
 
 class Packages:
@@ -103,13 +106,12 @@ class Packages:
             DEB_BUILD_OPTIONS="nocheck parallel=2", TZ="Asia/Kathmandu", LC_ALL="C.UTF-8", TMPDIR=str(other / "tmp")
         )
         disk.run(["sh", "-c", 'umask 027; exec "$0" "$1"', script, other / "out"], env=env)
-        first, second = sums(self.out), sums(other / "out")
-        different = [n for n in first.keys() | second.keys() if first.get(n) != second.get(n)]
-        expect(not different, f"two builds differ in {' '.join(sorted(different))}")
+        expect_same(self.out, other / "out")
 
     def build_in_root(self):
-        """In a root of the suite, with the tests that debian/rules runs, then lintian of the suite."""
-        packages = BUILD + [p for p in build_dependencies() if p not in BUILD]
+        """In a root of the suite, with the tests that debian/rules runs and again without: the same
+        bytes; then lintian of the suite."""
+        packages = BUILD + [p for p in build_dependencies(self.suite) if p not in BUILD]
         with tempfile.TemporaryDirectory(prefix="deb-build-", dir=vm.cache_dir()) as root:
             root = pathlib.Path(root)
             root.chmod(0o755)
@@ -119,8 +121,11 @@ class Packages:
             disk.run(["tar", "-C", root / "src", "-xf", root / "src.tar"])
             # no network and no host processes; its own /proc, for tests and tools
             inside = ["unshare", "--mount", "--pid", "--net", "--fork", f"--mount-proc={root}/proc", "chroot", root]
-            script = "cd /src && packaging/deb/build.sh /out"
-            disk.run([*inside, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "sh", "-c", script])
+            clean = [*inside, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"]
+            disk.run([*clean, "/src/packaging/deb/build.sh", "/out"])
+            other = ["TZ=Asia/Kathmandu", "DEB_BUILD_OPTIONS=nocheck parallel=2", "TMPDIR=/var/tmp"]
+            disk.run([*clean, *other, "sh", "-c", "umask 027; exec /src/packaging/deb/build.sh /again"])
+            expect_same(root / "out", root / "again")
             options = "--allow-root --pedantic -I --tag-display-limit 0"
             if self.suite != "bookworm":
                 options += " --suppress-tags-from-file /src/packaging/deb/newer.tags"
@@ -319,12 +324,57 @@ class Packages:
             calls = self.update_grub_calls()
             expect(calls == (case == "failing update-grub"), f"{case}: {calls} calls of update-grub")
             expect(not calls or "update-grub failed" in said, f"{case}: nothing said of the failure")
+            expect(("not mounted" in said) == (case == "no menu"), f"{case}: purging said {said}")
             expect(not (self.root / DROPIN).exists(), f"{case}: the drop-in is still there")
             if hidden:
                 hidden.with_suffix(".hidden").rename(hidden)
             else:
                 program.write_text(kept)
             (self.root / "run/systemd/container").unlink(missing_ok=True)
+
+    def comes_and_goes(self):
+        """States that dpkg and admins leave behind: none loses what was set, none stops dpkg."""
+        self.configure()
+        defaults, hook = self.root / "etc/default/grub", self.root / HOOK.lstrip("/")
+        typed = 'GRUB_CMDLINE_LINUX="cgroup_disable=memory"\n'
+        defaults.write_text(typed)
+        policy_rc = self.root / "usr/sbin/policy-rc.d"
+        policy_rc.write_text("#!/bin/sh\nexit 101\n")
+        policy_rc.chmod(0o755)
+        before = self.snapshot()
+        for case, script in {
+            "unpacked only, then removed": "dpkg --unpack /tmp/memcg-policy && dpkg -r memcg-policy",
+            "unpacked twice, then configured": "dpkg --unpack /tmp/memcg-policy && dpkg --unpack /tmp/memcg-policy"
+            " && dpkg --configure -a",
+            "removed, installed again": "dpkg -r memcg-policy && dpkg -i /tmp/memcg-policy",
+            "half-configured": "printf '#!/bin/sh\\nexit 1\\n' >/tmp/fails && chmod +x /tmp/fails"
+            " && cp /var/lib/dpkg/info/memcg-policy.postinst /tmp/postinst && dpkg --unpack /tmp/memcg-policy"
+            " && cp /tmp/fails /var/lib/dpkg/info/memcg-policy.postinst && ! dpkg --configure memcg-policy"
+            " && cp /tmp/postinst /var/lib/dpkg/info/memcg-policy.postinst && dpkg --configure -a",
+            "half-configured, then upgraded": "cp /var/lib/dpkg/info/memcg-policy.postinst /tmp/postinst"
+            " && dpkg --unpack /tmp/memcg-policy && cp /tmp/fails /var/lib/dpkg/info/memcg-policy.postinst"
+            " && ! dpkg --configure memcg-policy && dpkg -i /tmp/memcg-policy",
+        }.items():
+            self.chroot(script)
+            expect(self.snapshot() == before, f"{case}: a configuration changed")
+            expect(self.update_grub_calls() == 0, f"{case}: update-grub was run")
+        # places that cannot be written, or are full, while maintainer scripts run
+        for where in ("/boot", "/etc/systemd", "/var/lib/systemd"):
+            for options in ("ro", "size=4k,nr_inodes=1"):
+                mount = f"mount -t tmpfs -o {options} none {where}"
+                command = ["unshare", "--mount", "chroot", self.root, "sh", "-c", f"{mount} && dpkg -i /tmp/memcg-policy"]
+                disk.run(command)
+                expect(self.snapshot() == before, f"{where} ({options}): a configuration changed")
+        # the hook is a conffile: an edited one is its owner's
+        hook.write_text("#!/bin/sh\n# mine\n")
+        self.chroot("dpkg -i /tmp/memcg-policy </dev/null && dpkg -r memcg-policy && dpkg -i /tmp/memcg-policy </dev/null")
+        expect("# mine" in hook.read_text(), "an upgrade replaced an edited conffile")
+        self.chroot("dpkg -r memcg-policy && dpkg -P memcg-policy")
+        expect(not hook.exists() and not (self.root / DROPIN).exists(), "purge left the hook or the drop-in")
+        expect(defaults.read_text() == typed, "purge took out a word that the admin had typed")
+        expect(self.update_grub_calls() == 1, "purge did not run update-grub once")
+        for path in (defaults, policy_rc):
+            path.unlink()
 
     def purges_others(self):
         """Other loaders, set by the real program: a file of our own goes, an edited one is named and left."""
@@ -401,12 +451,13 @@ INSTALL = [
     ("remove", Packages.removes),
     ("purge", Packages.purges),
     ("purge without a boot loader", Packages.purges_elsewhere),
+    ("half-way states, full and read-only places", Packages.comes_and_goes),
     ("purge with other boot loaders", Packages.purges_others),
     ("another root", Packages.other_root),
     ("recommends what it opens", Packages.recommends),
 ]
 HERE = [("build twice, same bytes", Packages.build_here), ("lintian", Packages.lintian), *INSTALL]
-IN_ROOT = [("build and lintian", Packages.build_in_root), *INSTALL]
+IN_ROOT = [("build twice, same bytes; lintian", Packages.build_in_root), *INSTALL]
 
 
 def main(arguments):
