@@ -39,27 +39,42 @@ static int send_records(struct warn_records *records)
 	return 0;
 }
 
-static int tell(const struct root *root, struct warn_records *records)
+static int remember(const struct root *root, const struct warn_records *records,
+		    const struct content *before)
 {
-	_cleanup_content_ struct content before = {}, after = {};
-	int r;
+	_cleanup_content_ struct content after = {};
+	int r = warn_remember(records, &after.data);
 
-	r = content_read(root, MEMORY, MEMORY_MAX, &before);
-	if (r < 0 && r != -EFBIG)
-		return r;
-	r = warn_recall(records, before.data ?: "");
-	if (r >= 0)
-		r = send_records(records);
-	if (r >= 0)
-		r = warn_remember(records, &after.data);
 	if (r >= 0)
 		r = atomic_mkdir(root, "/run/memcg-policy", 0755, NULL);
 	if (r < 0)
 		return r;
 	after.size = strlen(after.data);
-	r = atomic_put(root, MEMORY, &before, &after, 0600, 0);
+	r = atomic_put(root, MEMORY, before, &after, 0600, 0);
 	/* another run was here meanwhile, and told the same */
 	return r == -ESTALE ? 0 : MIN(r, 0);
+}
+
+static int tell(const struct root *root, struct warn_records *records, struct diag *diag)
+{
+	_cleanup_content_ struct content before = {};
+	int r = content_read(root, MEMORY, MEMORY_MAX, &before);
+
+	if (r < 0 && r != -EFBIG)
+		return r;
+	r = warn_recall(records, before.data ?: "");
+	if (r >= 0)
+		r = send_records(records);
+	if (r < 0)
+		return r;
+	r = remember(root, records, &before);
+	if (r < 0 && r != -ENOMEM) {
+		diag_warning(diag, &(struct diag_where){ .path = MEMORY },
+			     "cannot be written, the next run tells all again: %s",
+			     strerror(-r));
+		r = 0;
+	}
+	return r;
 }
 
 /* --- what there is to tell --- */
@@ -157,18 +172,20 @@ int cmd_warn(const struct cmd *cmd)
 	}
 	if (!root_exists(cmd->root, "/run/systemd/system"))
 		return EXIT_OK; /* another init: there is nobody to tell */
-	/* a policy that is not understood keeps nobody from hearing about units */
 	r = host_load(cmd->root, HOST_VERDICT, &host, &diag);
 	if (r == -ENOMEM)
 		return r;
+	/* a policy that is not understood keeps nobody from hearing about units */
 	if (r >= 0)
 		r = add_difference(&host, &records);
-	if (host.facts.running.memcg == MEMCG_NOT_LOOKED)
+	else if (host.facts.running.memcg == MEMCG_NOT_LOOKED)
 		r = facts_load(cmd->root, &host.facts);
+	else
+		r = 0;
 	if (r >= 0)
 		r = add_units(cmd, &host, &records, &diag);
 	if (r >= 0)
-		r = tell(cmd->root, &records);
+		r = tell(cmd->root, &records, &diag);
 	if (r == -EOPNOTSUPP) {
 		diag_error(&diag, &(struct diag_where){ .hint = "install libsystemd" },
 			   "libsystemd is not there: nothing was sent to the journal");

@@ -357,6 +357,11 @@ int running_look(const struct root *root, const struct kernel *kernel, struct ru
 	running->memcg = MEMCG_UNKNOWN;
 	if (cgroupfs.memcg == MEMCG_ON)
 		return conclude(running, MEMCG_ON, cgroupfs.source, cgroupfs.why);
+	if (cgroupfs.absent && root_mode(root) == ROOT_LIVE &&
+	    !root_exists(root, "/proc/self/cgroup"))
+		return conclude(running, MEMCG_UNKNOWN, NULL,
+				"memory is not in the v2 tree, and without /proc it cannot be "
+				"told whether a v1 tree has it");
 	/* a container's tree may have been captured without what tells it from a root */
 	if (!cgroupfs.absent || (snapshot && is_container(running) && !cgroupfs.sure_root))
 		return judge_rest(root, kernel, running, snapshot || !cgroupfs.v2_only);

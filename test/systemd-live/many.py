@@ -10,37 +10,15 @@ usage: many.py BUILD-DIR [UNITS]      default 2000; as root; BUILD-DIR: without 
 import os
 import pathlib
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 
+import space
 import uml
 import vm
 from uml import link, write
 
 SUITE = "bookworm"
-# PID 1 sees a machine of its own; what is mounted here is seen by nobody else
-ENTER = r"""
-set -e
-mount --bind "$1" "$1"
-cd "$1"
-mount -t proc proc proc
-mount -t sysfs sysfs sys
-mount -t cgroup2 cgroup2 sys/fs/cgroup
-mount -t tmpfs tmpfs run
-mount -t tmpfs tmpfs dev
-for node in null zero full random urandom tty; do
-	: >dev/$node
-	mount --bind /dev/$node dev/$node
-done
-mkdir -p dev/shm old
-pivot_root . old
-umount -l /old
-exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system \
-	--unit=many.target --log-target=null --show-status=no
-"""
 MEASURE = r"""#!/bin/bash
 exec >/live/log 2>&1
 TIMEFORMAT='%R %U %S'
@@ -92,23 +70,6 @@ def make_root(build, root, n):
     write(root / "live/measure", MEASURE).chmod(0o755)
 
 
-def run(root, limit=900):
-    """The manager lives until the measurements are done."""
-    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--uts", "--ipc", "--cgroup",
-               "--propagation", "private", "sh", "-c", ENTER, "sh", root]
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    deadline = time.monotonic() + limit
-    try:
-        while not (root / "live/done").exists():
-            if child.poll() is not None or time.monotonic() > deadline:
-                log = root / "live/log"
-                raise vm.Failed(f"it did not come to its end: {log.read_text() if log.exists() else 'no start'}")
-            time.sleep(1)
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-
-
 def report(root, n):
     live = root / "live"
     text = lambda name: (live / name).read_text().strip()  # noqa: E731
@@ -136,7 +97,7 @@ def main():
         root.mkdir()
         root.chmod(0o755)
         make_root(build, root, n)
-        run(root)
+        space.run(root, "many.target")
         report(root, n)
         if "KEEP" in os.environ:
             shutil.copytree(root / "live", os.environ["KEEP"], dirs_exist_ok=True)
