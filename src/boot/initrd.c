@@ -9,10 +9,9 @@
 #define MODULE	     "/usr/lib/dracut/modules.d/50memcg-policy/module-setup.sh"
 #define MODULE_NAME  "memcg-policy"
 #define BAKED	     "usr/lib/memcg-policy/initrd"
-#define OBSERVATION  "/run/memcg-policy/initrd"
 #define REBUILD_HINT "dracut --force --regenerate-all"
 
-enum { MAX_CONFIGURATION = 64 * 1024, MAX_FILES = 4096 };
+enum { MAX_CONFIGURATION = 64 * 1024, MAX_OBSERVATION = 4096, MAX_FILES = 4096 };
 
 int initrd_text(const char *decision, bool required, char **ret)
 {
@@ -56,7 +55,26 @@ static bool is_configured(const struct root *root)
 bool initrd_is_asked_for(const struct root *root)
 {
 	return root_exists(root, MODULE) &&
-	       (root_exists(root, OBSERVATION) || is_configured(root));
+	       (root_exists(root, INITRD_OBSERVATION) || is_configured(root));
+}
+
+int initrd_observed(const struct root *root, char **ret)
+{
+	static const char *const known[] = { "decision=on\n", "decision=off\n",
+					     "decision=leave\n" };
+	_cleanup_free_ char *text = NULL;
+	const char *from;
+	int r = root_read(root, INITRD_OBSERVATION, MAX_OBSERVATION, &text, NULL);
+
+	if (r < 0)
+		return r;
+	from = strstr(text, "\ndecision=");
+	for (size_t i = 0; from && i < ARRAY_SIZE(known); i++)
+		if (str_skip_prefix(from + 1, known[i])) {
+			*ret = strdup(from + 1);
+			return *ret ? 0 : -ENOMEM;
+		}
+	return -ENOENT;
 }
 
 /* --- images --- */

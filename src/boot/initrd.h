@@ -15,6 +15,12 @@ int initrd_text(const char *decision, bool required, char **ret) _must_check_;
 /* Whether anything says that initrds here carry the module: one look each, no image is read. */
 bool initrd_is_asked_for(const struct root *root);
 
+/* What the hook saw in this boot. */
+#define INITRD_OBSERVATION "/run/memcg-policy/initrd"
+
+/* The text that the initrd of this boot carried; -ENOENT: none, or it knew no decision. */
+int initrd_observed(const struct root *root, char **ret) _must_check_;
+
 /*
  * Adds the images of this root's kernels that carry another text, or do not carry the module
  * although dracut's configuration asks for it, and the commands that are run. What cannot be

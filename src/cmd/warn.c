@@ -11,8 +11,9 @@
 #define SUMMARY_KEY    "*summary"
 #define DIFFERENCE_KEY "*running"
 
-#define FIELD_FILE "MEMCG_POLICY_FILE"
-#define FIELD_LINE "MEMCG_POLICY_LINE"
+#define FIELD_FILE  "MEMCG_POLICY_FILE"
+#define FIELD_LINE  "MEMCG_POLICY_LINE"
+#define FIELD_BASIS "MEMCG_POLICY_BASIS"
 
 /* --- records --- */
 
@@ -50,15 +51,18 @@ static void add_number(struct warn_record *record, const char *name, uint64_t va
 
 /*
  * FNV-1a: told or not told, nobody gains by a collision. Where a setting is written does not
- * count: the service cannot read every file that an administrator can.
+ * count: the service cannot read every file that an administrator can. Nor does who was asked,
+ * which the text of the summary says: a manager may be too busy at boot and not later.
  */
-static uint64_t digest(const struct strv *fields)
+static uint64_t digest(const struct strv *fields, bool summary)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < fields->n; i++) {
 		if (str_skip_prefix(fields->items[i], FIELD_FILE "=") ||
-		    str_skip_prefix(fields->items[i], FIELD_LINE "="))
+		    str_skip_prefix(fields->items[i], FIELD_LINE "=") ||
+		    str_skip_prefix(fields->items[i], FIELD_BASIS "=") ||
+		    (summary && str_skip_prefix(fields->items[i], "MESSAGE=")))
 			continue;
 		for (const char *p = fields->items[i];; p++) {
 			hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
@@ -82,7 +86,7 @@ static int add_record(struct warn_records *records, struct warn_record *record,
 	strv_add(&record->fields, "SYSLOG_IDENTIFIER=memcg-policy");
 	if (strv_error(&record->fields) < 0 || !record->key)
 		return -ENOMEM;
-	record->digest = digest(&record->fields);
+	record->digest = digest(&record->fields, *record->key == '*');
 	if (!GROW(records->items, records->n, records->alloc))
 		return -ENOMEM;
 	records->items[records->n++] = *record;
@@ -187,7 +191,7 @@ static int add_unit(struct warn_records *records, const struct root *root,
 		if (is_told(&items[i]) && &items[i] != worst)
 			add_finding(&record, &items[i]);
 	add_field(&record, "MEMCG_POLICY_UNIT", worst->unit);
-	add_field(&record, "MEMCG_POLICY_BASIS", view->by_files ? "files" : "manager");
+	add_field(&record, FIELD_BASIS, view->by_files ? "files" : "manager");
 	strv_addf(&record.fields, "OBJECT_SYSTEMD_%sUNIT=%s", view->units.user ? "USER_" : "",
 		  unit_object(view, worst->unit));
 	r = unit_message(root, worst, n, &message);
@@ -209,7 +213,7 @@ static int add_summary(struct warn_records *records, const struct unit_view *vie
 	record.key = strdup(SUMMARY_KEY);
 	add_number(&record, "MEMCG_POLICY_UNITS", units);
 	add_number(&record, "MEMCG_POLICY_SETTINGS", settings);
-	add_field(&record, "MEMCG_POLICY_BASIS", view->by_files ? "files" : "manager");
+	add_field(&record, FIELD_BASIS, view->by_files ? "files" : "manager");
 	if (view->by_files)
 		r = str_printf(&by_files, " (judged by the files: %s)",
 			       view->by_files_why ?: "no manager was asked");

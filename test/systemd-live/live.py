@@ -44,6 +44,12 @@ SCRIPT = f"""
 systemctl --version | sed -n '1s/systemd \\([0-9]*\\).*/\\1/p' >/live/version
 systemctl is-system-running >/live/running
 memcg-policy units --json >/live/units.json
+memcg-policy status --json >/live/status.json
+memcg-policy check --json >/live/check.json
+echo $? >/live/check-status
+printf 'memcg=on\\ndecision=on\\nrequired=yes\\n' >/run/memcg-policy/initrd
+memcg-policy status >/live/initrd 2>&1
+rm /run/memcg-policy/initrd
 journalctl -b -t memcg-policy -o json --no-pager >/live/records.json
 journalctl -b -t memcg-policy -x --no-pager >/live/explained
 systemctl show -P Result memcg-policy-warn.service >/live/result
@@ -123,6 +129,7 @@ class Live:
         """Everything at once: states, records, what is kept from starting, what a second run says."""
         self.boot(off, SCRIPT)
         self.states()
+        self.counts()
         self.records()
         self.closed()
         self.again()
@@ -144,6 +151,19 @@ class Live:
         self.expect(percent["percent"] == "10%" and percent["bytes"], f"10 % of known memory: {percent}")
         self.expect(any("OOMPolicy" in s for s in said["host"]) == self.off, f"of the host: {said['host']}")
         self.expect(any("oomd" in s for s in said["host"]) == self.off, f"of the host: {said['host']}")
+
+    def counts(self):
+        """status and check count what units lists."""
+        findings = self.json("units.json")["findings"]
+        expected = {"settings": len(findings)}
+        for state in ("unenforced", "ignored", "invalid"):
+            expected[state] = sum(f["state"] == state for f in findings)
+        for name in ("status.json", "check.json"):
+            units = self.json(name)["units"]
+            self.expect(units == expected, f"{name}: {units}, units has {expected}")
+        self.expect(self.text("check-status") == "6\n", f"check: {self.text('check-status')}")
+        carried = "the initrd of this boot was built with decision=on, it is leave now"
+        self.expect(carried in self.text("initrd"), f"status, of the initrd: {self.text('initrd')}")
 
     def records(self):
         records = [json.loads(line) for line in self.text("records.json").splitlines()]

@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -117,11 +118,83 @@ static void test_partial(void **state _unused_)
 	}
 }
 
+/* What is known by a name, and of another type than ever; other units are not touched by it. */
+static void test_wrong_types(void **state _unused_)
+{
+	static const struct manager_unit odd[] = {
+		{ "odd.service", "active",
+		  "Service.MemoryMax s much\nService.MemoryLow x 0\nService.MemoryMin b 1\n"
+		  "Service.ControlGroup t 5\nUnit.NeedDaemonReload s yes\n" },
+		{ "even.service", "active",
+		  "Service.MemoryMax t 4096\nService.ControlGroup s /even.service\n"
+		  "Unit.NeedDaemonReload b 1\n" },
+		{ "evil.service", "active", "Service.ControlGroup s etc/../../../passwd\n" },
+	};
+	_cleanup_systemd_ struct systemd *systemd = NULL;
+	_cleanup_unit_bus_ struct unit_bus bus = {};
+	struct manager manager;
+
+	manager_start(&manager, MANAGER_WELL, odd, ARRAY_SIZE(odd));
+	assert_int_equal(systemd_open_address(manager.address, false, 5000, &systemd), 0);
+	assert_int_equal(unit_bus_list(systemd, &bus), 0);
+	for (size_t i = 0; i < bus.n; i++) {
+		mark(&bus.units[i]);
+		bus.units[i].ask_reload = true;
+	}
+	assert_int_equal(unit_bus_ask(systemd, &bus), 0);
+	manager_stop(&manager);
+	assert_true(value(&bus, "odd.service", "MemoryMax") == 12345);
+	assert_true(value(&bus, "odd.service", "MemoryLow") == 12345);
+	assert_null(unit_bus_find(&bus, "odd.service")->cgroup);
+	assert_false(unit_bus_find(&bus, "odd.service")->need_reload);
+	assert_null(unit_bus_find(&bus, "evil.service")->cgroup);
+	assert_true(value(&bus, "even.service", "MemoryMax") == 4096);
+	assert_string_equal(unit_bus_find(&bus, "even.service")->cgroup, "/even.service");
+	assert_true(unit_bus_find(&bus, "even.service")->need_reload);
+}
+
+/* Thousands, and every second one gone between the list and the question. */
+static void test_many(void **state _unused_)
+{
+	enum { MANY = 4000 };
+	_cleanup_systemd_ struct systemd *systemd = NULL;
+	_cleanup_unit_bus_ struct unit_bus bus = {};
+	struct manager_unit *many = calloc(MANY, sizeof(*many));
+	char(*names)[32] = calloc(MANY, sizeof(*names));
+	size_t answered = 0;
+	struct manager manager;
+
+	assert_true(many && names);
+	for (size_t i = 0; i < MANY; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "many-%zu.service", i);
+		many[i] = (struct manager_unit){ names[i], "active",
+						 "Service.MemoryMax t 4096\n"
+						 "Unit.NeedDaemonReload b 0\n" };
+	}
+	manager_start(&manager, MANAGER_FORGETS_UNITS, many, MANY);
+	assert_int_equal(systemd_open_address(manager.address, false, 60000, &systemd), 0);
+	assert_int_equal(unit_bus_list(systemd, &bus), 0);
+	assert_int_equal(bus.n, MANY);
+	for (size_t i = 0; i < bus.n; i++) {
+		bus.units[i].ask_reload = true;
+		bus.units[i].ask_settings = unit_live_bit(unit_setting_find("MemoryMax"));
+	}
+	assert_int_equal(unit_bus_ask(systemd, &bus), 0);
+	manager_stop(&manager);
+	for (size_t i = 0; i < bus.n; i++)
+		answered += bus.units[i].answered && bus.units[i].known != 0;
+	assert_int_equal(answered, MANY / 2);
+	free(many);
+	free(names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_views),
 		cmocka_unit_test(test_partial),
+		cmocka_unit_test(test_wrong_types),
+		cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

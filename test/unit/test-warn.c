@@ -161,6 +161,12 @@ static void test_memory(void **state _unused_)
 	for (size_t i = 0; i < records.n; i++)
 		assert_true(records.items[i].told);
 	warn_records_done(&records);
+	/* the same by the files alone, as at a boot when the manager is too busy */
+	build(&records, &t, findings, 3, true);
+	assert_int_equal(warn_recall(&records, memory), 0);
+	for (size_t i = 0; i < records.n; i++)
+		assert_true(records.items[i].told);
+	warn_records_done(&records);
 	/* another value in one of them: that one and nothing else */
 	findings[1].value = "3G";
 	build(&records, &t, findings, 3, false);
