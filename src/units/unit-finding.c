@@ -406,6 +406,10 @@ static int judge_quadlet(const struct judge *judge, const struct unit_quadlet_li
 	_cleanup_free_ char *off = NULL;
 	int r;
 
+	if (judge->units->incomplete)
+		return verdict_set(verdict, UNIT_STATE_UNKNOWN,
+				   "there are more files than are read, this may not be the "
+				   "last word");
 	if (limit->invalid)
 		return verdict_set(verdict, UNIT_INVALID,
 				   "podman cannot read the value, and does not start it");

@@ -430,6 +430,28 @@ static int load_fragment(struct unit_loader *loader, struct unit *unit, size_t d
 	return parse_text(loader, unit, false);
 }
 
+static int parse_quadlet_file(struct unit_loader *loader, struct unit *unit, const char *path,
+			      size_t source)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	int r = root_read(loader->root, path, 2 * ROOT_MAX_UNIT, &text, &size);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0; /* gone meanwhile */
+	*loader->budget -= MIN(*loader->budget, size / UNIT_TEXT_COST);
+	return unit_parse(
+		&(struct unit_parse){
+			.text = text,
+			.size = size,
+			.dropin = source > 0,
+			.source = source,
+			.version = loader->version,
+			.diag = loader->diag,
+		},
+		unit);
+}
+
 /* What boot makes a unit of without a unit file: a quadlet, an init script. */
 static int load_generated(struct unit_loader *loader, struct unit *unit)
 {
@@ -446,17 +468,8 @@ static int load_generated(struct unit_loader *loader, struct unit *unit)
 		for (size_t i = 0; i < quadlet->n_files && r >= 0; i++) {
 			strv_add(&unit->sources, quadlet->files[i].path);
 			r = strv_error(&unit->sources);
-			if (r >= 0 && quadlet->files[i].text)
-				r = unit_parse(
-					&(struct unit_parse){
-						.text = quadlet->files[i].text,
-						.size = quadlet->files[i].size,
-						.dropin = i > 0,
-						.source = i,
-						.version = loader->version,
-						.diag = loader->diag,
-					},
-					unit);
+			if (r >= 0 && quadlet->matters)
+				r = parse_quadlet_file(loader, unit, quadlet->files[i].path, i);
 		}
 		return r;
 	}

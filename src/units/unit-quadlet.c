@@ -29,16 +29,119 @@ static const struct {
 	{ ".volume", "Volume", "-volume" },
 };
 
+/* Something in one of the directories. */
+struct entry {
+	char *name;
+	size_t dir; /* index into dirs */
+	bool regular;
+};
+
+/* Initialise with {}. Sorted by name, then by priority. */
+struct entries {
+	struct entry *items;
+	size_t n;
+	size_t alloc;
+};
+
 struct reader {
 	const struct root *root;
 	size_t *budget;
 	struct strv dirs; /* with the directories below them, highest priority first */
-	struct strv seen; /* names: the first directory that has one wins */
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} seen[MAX_DIRS]; /* what they are: links may lead back to one */
+	struct entries dropin_dirs;
+	struct entries files;
 	struct unit_text text;
 	struct unit_quadlets quadlets;
+	size_t alloc;
 };
 
+static int add_entry(struct entries *entries, const char *name, size_t dir, bool regular)
+{
+	struct entry entry = { strdup(name), dir, regular };
+
+	if (!entry.name || !GROW(entries->items, entries->n, entries->alloc)) {
+		free(entry.name);
+		return -ENOMEM;
+	}
+	entries->items[entries->n++] = entry;
+	return 0;
+}
+
+static void entries_done(struct entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++)
+		free(entries->items[i].name);
+	free(entries->items);
+}
+
+static int compare_by_name(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int r = strcmp(x->name, y->name);
+
+	return r ? r : (x->dir > y->dir) - (x->dir < y->dir);
+}
+
+static int compare_by_dir(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->dir != y->dir ? (x->dir > y->dir) - (x->dir < y->dir)
+				: strcmp(x->name, y->name);
+}
+
+static void sort_entries(struct entries *entries, int (*compare)(const void *, const void *))
+{
+	if (entries->n > 1)
+		qsort(entries->items, entries->n, sizeof(*entries->items), compare);
+}
+
+/* The first of that name, or where it would be. */
+static size_t first_entry(const struct entries *entries, const char *name)
+{
+	size_t low = 0, high = entries->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(entries->items[mid].name, name) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* --- directories --- */
+
+static int find_kind(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (str_has_suffix(name, kinds[i].suffix) &&
+		    strlen(name) > strlen(kinds[i].suffix))
+			return (int)i;
+	return -1;
+}
+
+/* What one entry of a directory is: a quadlet, drop-ins of quadlets, a directory below. */
+static int sort_in(struct reader *reader, const char *name, unsigned char type,
+		   struct strv *below)
+{
+	size_t dir = reader->dirs.n - 1;
+
+	if (type != DT_DIR && find_kind(name) >= 0)
+		return add_entry(&reader->files, name, dir, type == DT_REG);
+	if (type != DT_DIR && type != DT_LNK && type != DT_UNKNOWN)
+		return 0;
+	if (strlen(name) > 2 && str_has_suffix(name, ".d"))
+		return add_entry(&reader->dropin_dirs, name, dir, false);
+	if (*name != '.')
+		strv_add(below, name);
+	return strv_error(below);
+}
 
 static int add_dir(struct reader *reader, const char *path, bool user, unsigned depth)
 {
@@ -50,31 +153,35 @@ static int add_dir(struct reader *reader, const char *path, bool user, unsigned 
 	_cleanup_strv_ struct strv names = {};
 	unsigned char type;
 	const char *name;
+	struct stat st;
 	int r;
 
-	if (depth == 0 || reader->dirs.n >= MAX_DIRS)
-		return 0;
 	r = root_open_dir(reader->root, path, &listing.fd);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	if (fstat(listing.fd, &st) < 0)
+		return -errno;
+	for (size_t i = 0; i < reader->dirs.n; i++)
+		if (reader->seen[i].ino == st.st_ino && reader->seen[i].dev == st.st_dev)
+			return 0;
+	if (depth == 0 || reader->dirs.n == MAX_DIRS) {
+		reader->quadlets.cut = true;
+		return 0;
+	}
+	reader->seen[reader->dirs.n].dev = st.st_dev;
+	reader->seen[reader->dirs.n].ino = st.st_ino;
 	listing.buf = buf = malloc(UNIT_LISTING_SIZE);
 	if (!buf)
 		return -ENOMEM;
 	strv_add(&reader->dirs, path);
-	while (unit_listing_next(&listing, &name, &type)) {
-		size_t n = strlen(name);
-
-		if ((type != DT_DIR && type != DT_LNK && type != DT_UNKNOWN) || *name == '.' ||
-		    (n > 2 && streq(name + n - 2, ".d")))
-			continue;
+	r = strv_error(&reader->dirs);
+	while (r >= 0 && unit_listing_next(&listing, &name, &type)) {
 		/* the system's generator leaves the users' part alone */
 		if (!user && streq(name, "users") &&
 		    str_has_suffix(path, "/containers/systemd"))
 			continue;
-		strv_add(&names, name);
+		r = sort_in(reader, name, type, &names);
 	}
-	if (strv_error(&names) < 0 || strv_error(&reader->dirs) < 0)
-		return -ENOMEM;
 	strv_sort(&names);
 	for (size_t i = 0; i < names.n && r >= 0; i++) {
 		_cleanup_free_ char *below = NULL;
@@ -116,15 +223,6 @@ static int add_dirs(struct reader *reader, const struct unit_owner *owner)
 }
 
 /* --- one quadlet --- */
-
-static int find_kind(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (str_has_suffix(name, kinds[i].suffix) &&
-		    strlen(name) > strlen(kinds[i].suffix))
-			return (int)i;
-	return -1;
-}
 
 /* Reads a file to the end of the quadlet's list; nothing when it is empty or not readable. */
 static int add_file(struct reader *reader, struct unit_quadlet *quadlet, int dir_fd,
@@ -174,22 +272,9 @@ static void dropin_dirs(const char *name, struct strv *ret)
 	strv_addf(ret, "%s.d", dot + 1);
 }
 
-struct found {
-	char *name;
-	size_t dir; /* index into paths */
-	bool regular;
-};
-
-static int compare_found(const void *a, const void *b)
-{
-	const struct found *x = a, *y = b;
-	int r = strcmp(x->name, y->name);
-
-	return r ? r : (x->dir > y->dir) - (x->dir < y->dir);
-}
-
-static int list_dropins(struct reader *reader, const char *path, size_t dir,
-			struct found **items, size_t *n)
+/* The files of one drop-in directory; order says which of equal names counts. */
+static int list_dropins(struct reader *reader, const char *path, size_t order,
+			struct entries *ret)
 {
 	_cleanup_(unit_listing_done) struct unit_listing listing = {
 		.fd = -EBADF,
@@ -206,52 +291,57 @@ static int list_dropins(struct reader *reader, const char *path, size_t dir,
 	listing.buf = buf = malloc(UNIT_LISTING_SIZE);
 	if (!buf)
 		return -ENOMEM;
-	while (unit_listing_next(&listing, &name, &type)) {
-		struct found *more;
+	while (r >= 0 && unit_listing_next(&listing, &name, &type))
+		if (str_has_suffix(name, ".conf"))
+			r = add_entry(ret, name, order, type == DT_REG);
+	return r;
+}
 
-		if (!str_has_suffix(name, ".conf"))
+/* Reads the files found, of each name the first; their dir is an index into paths. */
+static int add_found(struct reader *reader, struct unit_quadlet *quadlet,
+		     const struct strv *paths, struct entries *found)
+{
+	int r = 0;
+
+	sort_entries(found, compare_by_name);
+	for (size_t i = 0; i < found->n && r >= 0; i++) {
+		const struct entry *entry = &found->items[i];
+		_cleanup_fd_ int fd = -EBADF;
+
+		if (i > 0 && streq(entry->name, found->items[i - 1].name))
 			continue;
-		more = reallocarray(*items, *n + 1, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		*items = more;
-		more[*n] = (struct found){ strdup(name), dir, type == DT_REG };
-		if (!more[(*n)++].name)
-			return -ENOMEM;
+		if (root_open_dir(reader->root, paths->items[entry->dir], &fd) >= 0)
+			r = add_file(reader, quadlet, fd, paths->items[entry->dir], entry->name,
+				     entry->regular);
 	}
-	return 0;
+	return r;
 }
 
 /* By file name, the first directory that has one winning, as systemd does for units. */
 static int add_dropins(struct reader *reader, struct unit_quadlet *quadlet)
 {
+	const struct entries *dirs = &reader->dropin_dirs;
 	_cleanup_strv_ struct strv stems = {}, paths = {};
-	_cleanup_free_ struct found *found = NULL;
-	size_t n = 0;
-	int r = 0;
+	_cleanup_(entries_done) struct entries places = {}, found = {};
+	int r;
 
 	dropin_dirs(quadlet->name, &stems);
-	for (size_t i = 0; i < reader->dirs.n; i++)
-		for (size_t k = 0; k < stems.n; k++)
-			strv_addf(&paths, "%s/%s", reader->dirs.items[i], stems.items[k]);
-	if (strv_error(&stems) < 0 || strv_error(&paths) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < paths.n && r >= 0; i++)
-		r = list_dropins(reader, paths.items[i], i, &found, &n);
-	if (n > 1)
-		qsort(found, n, sizeof(*found), compare_found);
-	for (size_t i = 0; i < n && r >= 0; i++) {
-		_cleanup_fd_ int fd = -EBADF;
-
-		if (i > 0 && streq(found[i].name, found[i - 1].name))
-			continue;
-		if (root_open_dir(reader->root, paths.items[found[i].dir], &fd) >= 0)
-			r = add_file(reader, quadlet, fd, paths.items[found[i].dir],
-				     found[i].name, found[i].regular);
+	r = strv_error(&stems);
+	/* of those that are there: a directory comes before a more exact name */
+	for (size_t k = 0; k < stems.n && r >= 0; k++)
+		for (size_t i = first_entry(dirs, stems.items[k]);
+		     r >= 0 && i < dirs->n && streq(dirs->items[i].name, stems.items[k]); i++)
+			r = add_entry(&places, stems.items[k], dirs->items[i].dir * stems.n + k,
+				      false);
+	sort_entries(&places, compare_by_dir);
+	for (size_t i = 0; i < places.n && r >= 0; i++) {
+		strv_addf(&paths, "%s/%s", reader->dirs.items[places.items[i].dir / stems.n],
+			  places.items[i].name);
+		r = strv_error(&paths);
+		if (r >= 0)
+			r = list_dropins(reader, paths.items[i], i, &found);
 	}
-	for (size_t i = 0; i < n; i++)
-		free(found[i].name);
-	return r;
+	return r < 0 ? r : add_found(reader, quadlet, &paths, &found);
 }
 
 static int set_service(struct unit_quadlet *quadlet, int kind, const char *service_name)
@@ -315,7 +405,6 @@ static int load_quadlet(struct reader *reader, int dir_fd, const char *dir, cons
 			bool regular, int kind)
 {
 	_cleanup_(quadlet_done) struct unit_quadlet quadlet = { .name = strdup(name) };
-	struct unit_quadlet *items;
 	int r = quadlet.name ? 0 : -ENOMEM;
 
 	if (r >= 0)
@@ -331,46 +420,48 @@ static int load_quadlet(struct reader *reader, int dir_fd, const char *dir, cons
 		r = unit_quadlet_limits(reader->root, &quadlet, kinds[kind].section, dir);
 	if (r < 0)
 		return r;
-	/* of the others it only matters that they are there */
-	for (size_t i = 0; i < quadlet.n_files && !quadlet.matters; i++) {
+	/* those that matter are read again when their service is loaded: a drop-in of all would
+	 * be kept as often as there are quadlets */
+	for (size_t i = 0; i < quadlet.n_files; i++)
 		free(TAKE_PTR(quadlet.files[i].text));
-		quadlet.files[i].size = 0;
-	}
-	items = reallocarray(reader->quadlets.items, reader->quadlets.n + 1, sizeof(*items));
-	if (!items)
+	if (!GROW(reader->quadlets.items, reader->quadlets.n, reader->alloc))
 		return -ENOMEM;
-	reader->quadlets.items = items;
-	items[reader->quadlets.n++] = quadlet;
+	reader->quadlets.items[reader->quadlets.n++] = quadlet;
 	quadlet = (struct unit_quadlet){};
 	return 0;
 }
 
-static int load_dir(struct reader *reader, const char *dir)
+/* Of each name the first directory's, one directory after the other. */
+static int load_files(struct reader *reader)
 {
-	_cleanup_(unit_listing_done) struct unit_listing listing = {
-		.fd = -EBADF,
-		.budget = reader->budget,
-	};
-	_cleanup_free_ char *buf = NULL;
-	unsigned char type;
-	const char *name;
-	int r;
+	struct entries *files = &reader->files;
+	_cleanup_fd_ int fd = -EBADF;
+	size_t n = 0;
+	int r = 0;
 
-	r = root_open_dir(reader->root, dir, &listing.fd);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	listing.buf = buf = malloc(UNIT_LISTING_SIZE);
-	if (!buf)
-		return -ENOMEM;
-	while (r >= 0 && unit_listing_next(&listing, &name, &type)) {
-		int kind = find_kind(name);
+	sort_entries(files, compare_by_name);
+	for (size_t i = 0; i < files->n; i++) {
+		if (n > 0 && streq(files->items[i].name, files->items[n - 1].name))
+			free(files->items[i].name);
+		else
+			files->items[n++] = files->items[i];
+	}
+	files->n = n;
+	sort_entries(files, compare_by_dir);
+	for (size_t i = 0; i < files->n && r >= 0; i++) {
+		const struct entry *file = &files->items[i];
+		const char *dir = reader->dirs.items[file->dir];
 
-		if (kind < 0 || type == DT_DIR || strv_contains(&reader->seen, name))
-			continue;
-		strv_add(&reader->seen, name);
-		r = strv_error(&reader->seen);
-		if (r >= 0)
-			r = load_quadlet(reader, listing.fd, dir, name, type == DT_REG, kind);
+		if (i == 0 || file->dir != files->items[i - 1].dir) {
+			closep(&fd);
+			fd = -EBADF;
+			r = root_open_dir(reader->root, dir, &fd);
+		}
+		if (fd >= 0)
+			r = load_quadlet(reader, fd, dir, file->name, file->regular,
+					 find_kind(file->name));
+		else if (r != -ENOMEM)
+			r = 0; /* gone meanwhile */
 	}
 	return r;
 }
@@ -390,10 +481,12 @@ int unit_quadlets_load(const struct root *root, const struct unit_owner *owner, 
 	int r;
 
 	r = add_dirs(&reader, owner);
-	for (size_t i = 0; i < reader.dirs.n && r >= 0; i++)
-		r = load_dir(&reader, reader.dirs.items[i]);
+	sort_entries(&reader.dropin_dirs, compare_by_name);
+	if (r >= 0)
+		r = load_files(&reader);
 	strv_done(&reader.dirs);
-	strv_done(&reader.seen);
+	entries_done(&reader.dropin_dirs);
+	entries_done(&reader.files);
 	unit_text_done(&reader.text);
 	if (r < 0) {
 		unit_quadlets_done(&reader.quadlets);

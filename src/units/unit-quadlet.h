@@ -25,7 +25,7 @@ struct unit_quadlet_limit {
 
 struct unit_quadlet_file {
 	char *path;
-	char *text;
+	char *text; /* while the quadlet is loaded, later NULL */
 	size_t size;
 };
 
@@ -44,9 +44,10 @@ struct unit_quadlet {
 struct unit_quadlets {
 	struct unit_quadlet *items;
 	size_t n;
+	bool cut; /* there are more directories, or deeper ones, than are looked into */
 };
 
-/* The texts are kept of those that matter. *budget as for unit_scan(). */
+/* *budget as for unit_scan(). */
 int unit_quadlets_load(const struct root *root, const struct unit_owner *owner, size_t *budget,
 		       struct unit_quadlets *ret) _must_check_;
 void unit_quadlets_done(struct unit_quadlets *quadlets);

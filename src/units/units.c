@@ -432,8 +432,12 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 	if (diag->n >= UNIT_PARSE_MAX_MESSAGES)
 		diag_warning(diag, &(struct diag_where){},
 			     "there are more messages like these, which are left out");
-	units.incomplete = budget == 0;
-	if (units.incomplete)
+	if (units.quadlets.cut)
+		diag_warning(diag, &(struct diag_where){},
+			     "more or deeper directories of quadlets than are looked into: the "
+			     "rest was not read");
+	units.incomplete = budget == 0 || units.quadlets.cut;
+	if (budget == 0)
 		diag_warning(
 			diag, &(struct diag_where){},
 			"more unit files, links and drop-ins than are looked at (%d, or 4 GiB "

@@ -335,6 +335,23 @@ def growing(t):
         writer.join()
 
 
+@tree
+def quadlets(t):
+    """2,000 quadlets in 300 directories and loops of them, one of 512 KiB of comment for all"""
+    top = t.top / "etc/containers/systemd"
+    top.mkdir(parents=True)
+    for n in range(300):
+        (top / f"dir{n}").mkdir()
+        os.symlink("..", top / f"dir{n}/up")
+    for n in range(2000):
+        (top / f"dir{n % 300}/c{n}.container").write_text("[Container]\nImage=x\n[Service]\nMemoryMax=1G\n")
+    (top / "container.d").mkdir()
+    (top / "container.d/all.conf").write_text("#" * (512 << 10) + "\n[Container]\nMemory=3g\n[Service]\nMemoryHigh=2G\n")
+    t.run()
+    assert t.value("c1999.container", "Memory") == "3g" and t.value("c1999.service", "MemoryHigh") == "2G"
+    assert len(t.findings) == 1 + 3 * 2000 and t.peak < 150, (len(t.findings), t.peak)
+
+
 # --- what is no file ---
 
 @tree
