@@ -2,6 +2,7 @@
 #include "boot/bls-dir.h"
 
 #include "base/diag.h"
+#include "boot/systemd-trial.h"
 #include "boot/text.h"
 
 #include <ctype.h>
@@ -235,7 +236,8 @@ static int add_entry(const struct boot *boot, const struct bls_source *source,
 		return r;
 	if (release_of(bls) && !(entry->kernel = strdup(release_of(bls))))
 		return -ENOMEM;
-	entry->ours = is_ours(boot, bls, entry->image, id);
+	entry->trial = streq(bls->id, SYSTEMD_TRIAL_ID);
+	entry->ours = !entry->trial && is_ours(boot, bls, entry->image, id);
 	if (entry->ours && bls->lines.n == 0) {
 		/* systemd-boot boots it without; GRUB takes options from elsewhere then */
 		entry->ours = source->reader == BLS_SYSTEMD;

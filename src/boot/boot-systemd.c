@@ -11,6 +11,7 @@
 #include "boot/bls-dir.h"
 #include "boot/esp.h"
 #include "boot/kernel-cmdline.h"
+#include "boot/systemd-trial.h"
 #include "boot/text.h"
 #include "boot/uki.h"
 
@@ -62,6 +63,8 @@ static int systemd_read(const struct boot *boot, struct boot_state *ret, struct 
 	if (r >= 0)
 		r = uki_read(boot, chosen, NULL, &state, diag);
 	if (r >= 0)
+		r = systemd_trial_read(boot->root, &state);
+	if (r >= 0)
 		r = kernel_cmdline_read(boot, &state, diag);
 	if (r < 0)
 		return r;
@@ -112,11 +115,25 @@ static int systemd_take_back(const struct boot *boot _unused_, const char *path,
 {
 	if (streq(path, KERNEL_CMDLINE))
 		return kernel_cmdline_take_back(path, before, written, now, ret, diag);
-	if (str_has_suffix(path, "/" UKI_ADDON)) {
+	if (str_has_suffix(path, "/" UKI_ADDON) || systemd_trial_is(path)) {
 		*ret = (struct content){};
 		return 0;
 	}
 	return bls_take_back(BLS_SYSTEMD, path, before, written, now, ret, diag);
+}
+
+static int systemd_refresh(const struct boot *boot, const struct boot_words *words,
+			   struct diag *diag)
+{
+	return boot->changes->once ? systemd_trial_arm(boot, diag)
+				   : text_no_refresh(boot, words, diag);
+}
+
+/* A trial is proved by what it chose; the entries stay as they are. */
+static int systemd_verify(const struct boot *boot, const struct boot_words *words,
+			  struct diag *diag)
+{
+	return boot->changes->once ? 0 : text_verify(boot, words, diag);
 }
 
 const struct boot_backend boot_systemd = {
@@ -130,7 +147,9 @@ const struct boot_backend boot_systemd = {
 	.plan = systemd_plan,
 	.make = uki_make,
 	.plan_refresh = text_plan_verify,
-	.refresh = text_no_refresh,
-	.verify = text_verify,
+	.refresh = systemd_refresh,
+	.verify = systemd_verify,
+	.plan_trial = systemd_plan_trial,
+	.plan_no_trial = systemd_plan_no_trial,
 	.take_back = systemd_take_back,
 };

@@ -5,6 +5,7 @@
 #include "base/diag.h"
 #include "boot/esp.h"
 #include "boot/kernel-cmdline.h"
+#include "boot/systemd-trial.h"
 #include "boot/text.h"
 #include "boot/uki.h"
 
@@ -33,6 +34,8 @@ static int read_ukis(const struct boot *boot, struct boot_state *ret, struct dia
 
 	if (r >= 0)
 		r = uki_read(boot, chosen, NULL, ret, diag);
+	if (r >= 0)
+		r = systemd_trial_read(boot->root, ret);
 	if (r >= 0)
 		r = kernel_cmdline_read(boot, ret, diag);
 	ret->entries_known = r >= 0 && ret->entries.n > 0;

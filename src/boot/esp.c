@@ -72,8 +72,7 @@ static int configured_default(const struct root *root, char **ret)
 
 int esp_chosen(const struct root *root, char **ret)
 {
-	static const char *const variables[] = { "LoaderEntryOneShot", "LoaderEntryPreferred",
-						 "LoaderEntryDefault" };
+	static const char *const variables[] = { "LoaderEntryPreferred", "LoaderEntryDefault" };
 	_cleanup_free_ char *chosen = NULL;
 	int r = -ENOENT;
 

@@ -23,8 +23,9 @@ int esp_has_systemd_boot(const struct root *root) _must_check_;
 int esp_loader(const struct root *root, char **ret) _must_check_;
 
 /*
- * What the next boot of systemd-boot takes: its variables, else loader.conf; a pattern of an
- * entry's file name. NULL in *ret: the first of the menu. Owned by the caller.
+ * What boots of systemd-boot take without a choice for one of them (boot/systemd-trial.h): its
+ * variables, else loader.conf; a pattern of an entry's file name. NULL in *ret: the first of
+ * the menu. Owned by the caller.
  */
 int esp_chosen(const struct root *root, char **ret) _must_check_;
 
