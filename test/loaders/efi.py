@@ -217,6 +217,31 @@ class Run:
 class Entry(Run):
     """systemd-boot and an entry of type 1."""
 
+    def trial(self, machine):
+        """Off once; then the plug is pulled, and it is on as before."""
+        said = machine.run("memcg-policy trial off").output
+        check("the next boot has memcg off; those behind it are as before" in said, said)
+        boot = status(machine)["boot"]
+        check(boot["next"] == "off" and boot["after"] == "on", f"{boot}")
+        check(boot["trial"] == {"memcg": "off", "armed": True, "running": False}, f"{boot}")
+        check("nothing to do" in machine.run("memcg-policy trial off").output, "a trial twice")
+        machine.reboot(command=REBOOT)
+        line, controllers = state(machine)
+        check(OFF in line and "memory" not in controllers, f"{line} {controllers}")
+        boot = status(machine)["boot"]
+        check(boot["trial"] == {"memcg": "off", "armed": False, "running": True}, f"{boot}")
+        machine.kill()
+        machine.start()
+        line, controllers = state(machine)
+        check("memory" in controllers and OFF not in line, f"{line} {controllers}")
+        machine.run("memcg-policy undo")
+        after = esp_files(machine)
+        check(after == self.before, f"undo leaves something on the ESP:\n{self.before}\n{after}")
+
+    def steps(self):
+        return [("boots", self.boots), ("trial off, reboot twice", self.trial),
+                *super().steps()[1:]]
+
     def esp(self):
         release = self.base.release
         return {
