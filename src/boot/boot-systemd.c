@@ -125,15 +125,15 @@ static int systemd_take_back(const struct boot *boot _unused_, const char *path,
 static int systemd_refresh(const struct boot *boot, const struct boot_words *words,
 			   struct diag *diag)
 {
-	return boot->changes->once ? systemd_trial_arm(boot, diag)
-				   : text_no_refresh(boot, words, diag);
+	return boot->changes && boot->changes->once ? systemd_trial_arm(boot, diag)
+						    : text_no_refresh(boot, words, diag);
 }
 
 /* A trial is proved by what it chose; the entries stay as they are. */
 static int systemd_verify(const struct boot *boot, const struct boot_words *words,
 			  struct diag *diag)
 {
-	return boot->changes->once ? 0 : text_verify(boot, words, diag);
+	return boot->changes && boot->changes->once ? 0 : text_verify(boot, words, diag);
 }
 
 const struct boot_backend boot_systemd = {
