@@ -382,13 +382,19 @@ static bool stops_without(const struct boot_entry *base)
 	       memcmp(line.text + line.words[word].value_offset, "halt", 4) == 0;
 }
 
-static int check(const struct trial *t, enum boot_want want, struct diag *diag)
+static int check(const struct root *root, const struct trial *t, enum boot_want want,
+		 struct diag *diag)
 {
-	_cleanup_free_ char *hint = NULL;
+	_cleanup_free_ char *hint = NULL, *signature = NULL;
 
 	if (t->parsed.blscfg || !t->base || t->base->foreign || t->base->trial)
 		return refuse(diag, t->grub.cfg, 0,
 			      "the default entry is none that boots a kernel of this system");
+	if (str_printf(&signature, "%s.sig", t->grub.cfg) < 0)
+		return -ENOMEM;
+	if (root_exists(root, signature))
+		return refuse(diag, signature, 0,
+			      "the menu is signed, and would not be read any more");
 	if (want == BOOT_WANT_OFF && stops_without(t->base))
 		return refuse(
 			diag, t->grub.cfg, t->base->line,
@@ -415,7 +421,7 @@ int grub_trial_plan_edits(const struct boot *boot, const struct boot_words *word
 	int r = load(boot, &t, diag);
 
 	if (r >= 0)
-		r = check(&t, words->want, diag);
+		r = check(boot->root, &t, words->want, diag);
 	if (r < 0)
 		return r;
 	if (kernel_path(boot->root, t.base->image, &kernel) < 0 || strchr(kernel, '\''))

@@ -485,7 +485,8 @@ int write_run(struct write *w)
 	}
 	if (r == CHANGESET_CHANGED || (r == CHANGESET_UNCHANGED && !w->cmd->args->dry_run))
 		forget_copies(w, &diag);
-	if (r == CHANGESET_CHANGED)
+	/* a trial changes nothing about what waits for a reboot */
+	if (r == CHANGESET_CHANGED && !cs.once)
 		note_reboot(w, &cs, &diag);
 	r = report(w, &cs, &diag, r);
 	unload(w);

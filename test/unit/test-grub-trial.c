@@ -252,6 +252,23 @@ static void test_cases(void **state)
 	}
 }
 
+/* GRUB with check_signatures=enforce reads no menu whose signature does not fit. */
+static void test_signed(void **state)
+{
+	struct planned p;
+	struct tree tree;
+
+	(void)state;
+	init(&tree, ROOT_SNAPSHOT, "0", LINUX(FIRST), "");
+	tree_write(&tree, "boot/grub/grub.cfg.sig", "");
+	plan(&tree, BOOT_WANT_OFF, &p);
+	assert_int_equal(p.r, -ENOTSUP);
+	assert_int_equal(p.cs.n, 0);
+	assert_non_null(strstr(p.diag.messages[0].text, "signed"));
+	planned_done(&p);
+	tree_done(&tree);
+}
+
 /* It goes without a trace, and the block is the first to change. */
 static void test_away(void **state)
 {
@@ -345,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
+		cmocka_unit_test(test_signed),
 		cmocka_unit_test(test_away),
 		cmocka_unit_test(test_disks),
 	};
