@@ -279,6 +279,29 @@ static void mark_default(const struct bls_source *source, struct boot_state *sta
 		entries->items[first].is_default = true;
 }
 
+/* systemd-boot takes programs of the partition as well: then no entry here is the default. */
+static void take_head(const struct bls_source *source, struct founds *founds,
+		      struct boot_state *state, size_t first)
+{
+	struct boot_entries *entries = &state->entries;
+	struct found *head = founds->n > 0 ? &founds->items[0] : NULL;
+
+	for (size_t i = 0; source->chosen && i < founds->n; i++) {
+		const struct boot_entry entry = { .id = founds->items[i].entry.id };
+
+		if (is_chosen(source, &entry, i)) {
+			head = &founds->items[i];
+			break;
+		}
+	}
+	for (size_t i = first; head && i < entries->n; i++)
+		entries->items[i].is_default = streq(entries->items[i].source, head->path);
+	if (head && source->ret_head) {
+		*source->ret_head = head->entry;
+		head->entry = (struct bls_entry){};
+	}
+}
+
 int bls_dir_read(const struct boot *boot, const struct bls_source *source,
 		 struct boot_state *state, struct diag *diag)
 {
@@ -300,7 +323,10 @@ int bls_dir_read(const struct boot *boot, const struct bls_source *source,
 		if (r < 0)
 			return r;
 	}
-	mark_default(source, state, first);
+	if (source->reader == BLS_SYSTEMD)
+		take_head(source, &founds, state, first);
+	else
+		mark_default(source, state, first);
 	return 0;
 }
 

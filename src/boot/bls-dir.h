@@ -17,6 +17,9 @@ struct bls_source {
 	/* what the loader boots without being told, by id or title or number, or NULL: the
 	 * first; a pattern for systemd-boot */
 	const char *chosen;
+	/* gets the one that is booted of these files, also where it is no kernel's and so none
+	 * of the entries; owned by the caller; NULL: not asked for */
+	struct bls_entry *ret_head;
 };
 
 /*

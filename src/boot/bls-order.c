@@ -5,6 +5,9 @@
 #include "base/str.h"
 #include "boot/bls.h"
 
+#include <limits.h>
+#include <stdio.h>
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -189,6 +192,23 @@ static int compare_grub(const struct bls_entry *a, const struct bls_entry *b)
 	return 0;
 }
 
+/* As its menu has it: in small letters, without boot counters, with the end of its file's name.
+ */
+static int compare_ids(const struct bls_entry *a, const struct bls_entry *b)
+{
+	const struct bls_entry *entries[] = { a, b };
+	char ids[2][NAME_MAX + 8];
+
+	for (size_t i = 0; i < 2; i++) {
+		(void)snprintf(ids[i], sizeof(ids[i]), "%s%s", entries[i]->id,
+			       entries[i]->is_uki ? ".efi" : ".conf"); /* of a file: it fits */
+		for (char *p = ids[i]; *p; p++)
+			if (*p >= 'A' && *p <= 'Z')
+				*p = (char)(*p - 'A' + 'a');
+	}
+	return bls_compare_uapi(ids[0], ids[1]);
+}
+
 static int compare_systemd(const struct bls_entry *a, const struct bls_entry *b)
 {
 	int r = sign((long)(a->tries_left == 0) - (long)(b->tries_left == 0));
@@ -209,7 +229,9 @@ static int compare_systemd(const struct bls_entry *a, const struct bls_entry *b)
 		if (r)
 			return r;
 	}
-	r = -bls_compare_uapi(a->id, b->id);
+	r = -compare_ids(a, b);
+	if (!r && a->is_uki && b->is_uki)
+		r = sign((long)a->profile - (long)b->profile);
 	if (r || a->tries_left < 0 || b->tries_left < 0)
 		return r;
 	r = -sign((long)a->tries_left - (long)b->tries_left);

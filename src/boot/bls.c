@@ -34,8 +34,7 @@ static bool read_number(const char **p, int *ret)
 	return true;
 }
 
-/* Cuts "+LEFT" or "+LEFT-DONE" off the end of an id. */
-static void cut_tries(struct bls_entry *entry)
+void bls_cut_tries(struct bls_entry *entry)
 {
 	char *plus = strrchr(entry->id, '+');
 	const char *p = plus ? plus + 1 : NULL;
@@ -222,7 +221,7 @@ int bls_parse(const char *file_name, const char *text, size_t size, enum bls_rea
 	entry.id = str_dup_n(file_name, n > 5 ? n - 5 : n);
 	if (!entry.id)
 		return -ENOMEM;
-	cut_tries(&entry);
+	bls_cut_tries(&entry);
 	entry.lines.first_only = reader == BLS_GRUB;
 	r = parse_text(&entry, text, strnlen(text, size), reader);
 	if (r < 0)

@@ -32,6 +32,8 @@ struct bls_entry {
 	char *sort_key;
 	char *architecture;
 	char *efi;	    /* "efi" or "uki": a program of the partition */
+	bool is_uki;	    /* not of type 1: the file is a unified kernel image (uki.c) */
+	unsigned profile;   /* of that image */
 	bool not_linux;	    /* that, "uki-url" and the like: no line of ours */
 	bool rescue;	    /* made for rescue: left alone */
 	bool boom;	    /* managed by boom(8): left alone */
@@ -44,6 +46,9 @@ int bls_parse(const char *file_name, const char *text, size_t size, enum bls_rea
 	      struct bls_entry *ret) _must_check_;
 void bls_entry_done(struct bls_entry *entry);
 #define _cleanup_bls_entry_ _cleanup_(bls_entry_done)
+
+/* Cuts "+LEFT" or "+LEFT-DONE" off the end of the id and sets what it counted. */
+void bls_cut_tries(struct bls_entry *entry);
 
 /* Whether a file of the directory is an entry to the reader. */
 bool bls_is_entry_name(const char *name, enum bls_reader reader) _pure_;

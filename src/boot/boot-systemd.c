@@ -53,7 +53,12 @@ static int systemd_read(const struct boot *boot, struct boot_state *ret, struct 
 {
 	_cleanup_boot_state_ struct boot_state state = {};
 	_cleanup_free_ char *chosen = NULL;
-	struct bls_source source = { .dirs = esp_entry_dirs, .reader = BLS_SYSTEMD };
+	_cleanup_bls_entry_ struct bls_entry head = {};
+	struct bls_source source = {
+		.dirs = esp_entry_dirs,
+		.reader = BLS_SYSTEMD,
+		.ret_head = &head,
+	};
 	int r = esp_chosen(boot->root, &chosen);
 
 	source.chosen = chosen;
@@ -61,7 +66,8 @@ static int systemd_read(const struct boot *boot, struct boot_state *ret, struct 
 		r = bls_dir_read(boot, &source, &state, diag);
 	/* its menu has both kinds */
 	if (r >= 0)
-		r = uki_read(boot, chosen, NULL, &state, diag);
+		r = uki_read(boot, &(struct uki_menu){ .chosen = chosen, .rival = &head },
+			     &state, diag);
 	if (r >= 0)
 		r = systemd_trial_read(boot->root, &state);
 	if (r >= 0)

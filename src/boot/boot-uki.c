@@ -33,7 +33,7 @@ static int read_ukis(const struct boot *boot, struct boot_state *ret, struct dia
 	int r = esp_chosen(boot->root, &chosen);
 
 	if (r >= 0)
-		r = uki_read(boot, chosen, NULL, ret, diag);
+		r = uki_read(boot, &(struct uki_menu){ .chosen = chosen }, ret, diag);
 	if (r >= 0)
 		r = systemd_trial_read(boot->root, ret);
 	if (r >= 0)

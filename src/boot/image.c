@@ -80,23 +80,43 @@ static void pe_close(struct pe *pe)
 	closep(&pe->fd);
 }
 
-/* The header of the first section of that name, or -ENOENT. */
-static int pe_find(const struct pe *pe, const char *section, unsigned char header[static 40])
+enum { PROFILE_BASE = -1, PROFILE_ANY = -2 };
+
+static bool is_section(const unsigned char header[static 40], const char *section)
+{
+	return strncmp((const char *)header, section, 8) == 0;
+}
+
+/* The header of the first section of that name: of a profile, else of the base; or -ENOENT. */
+static int pe_find(const struct pe *pe, const char *section, int profile,
+		   unsigned char ret[static 40])
 {
 	uint64_t at = pe->at + pe->optional_size;
+	int current = PROFILE_BASE;
+	bool found = false;
 
 	for (unsigned i = 0; i < pe->n_sections; i++, at += 40) {
-		int r = read_at(pe->fd, header, 40, at);
+		unsigned char header[40];
+		bool own;
+		int r = read_at(pe->fd, header, sizeof(header), at);
 
 		if (r < 0)
 			return r;
-		if (strncmp((const char *)header, section, 8) == 0)
-			return 0;
+		current += is_section(header, ".profile");
+		own = current == profile || profile == PROFILE_ANY;
+		if (!is_section(header, section) ||
+		    !(own || (current == PROFILE_BASE && !found)))
+			continue;
+		memcpy(ret, header, sizeof(header));
+		found = true;
+		if (own)
+			break;
 	}
-	return -ENOENT;
+	return found ? 0 : -ENOENT;
 }
 
-int image_pe_section(const struct root *root, const char *path, const char *section, char **ret)
+static int read_section(const struct root *root, const char *path, int profile,
+			const char *section, char **ret)
 {
 	_cleanup_(pe_close) struct pe pe = { .fd = -EBADF };
 	_cleanup_free_ char *text = NULL;
@@ -105,7 +125,7 @@ int image_pe_section(const struct root *root, const char *path, const char *sect
 	int r = pe_open(root, path, &pe);
 
 	if (r >= 0)
-		r = pe_find(&pe, section, header);
+		r = pe_find(&pe, section, profile, header);
 	if (r < 0)
 		return r;
 	/* as loaded: VirtualSize, of which the file holds SizeOfRawData */
@@ -123,6 +143,32 @@ int image_pe_section(const struct root *root, const char *path, const char *sect
 	return 0;
 }
 
+int image_pe_section(const struct root *root, const char *path, const char *section, char **ret)
+{
+	return read_section(root, path, PROFILE_BASE, section, ret);
+}
+
+int image_pe_profile_section(const struct root *root, const char *path, unsigned profile,
+			     const char *section, char **ret)
+{
+	return read_section(root, path, (int)MIN(profile, (unsigned)IMAGE_MAX_SECTIONS),
+			    section, ret);
+}
+
+int image_pe_profiles(const struct root *root, const char *path)
+{
+	_cleanup_(pe_close) struct pe pe = { .fd = -EBADF };
+	int n = 0, r = pe_open(root, path, &pe);
+
+	for (unsigned i = 0; r >= 0 && i < pe.n_sections; i++) {
+		unsigned char header[40];
+
+		r = read_at(pe.fd, header, sizeof(header), pe.at + pe.optional_size + 40 * i);
+		n += r >= 0 && is_section(header, ".profile");
+	}
+	return r < 0 ? r : n;
+}
+
 int image_pe_has(const struct root *root, const char *path, const char *section)
 {
 	_cleanup_(pe_close) struct pe pe = { .fd = -EBADF };
@@ -130,7 +176,7 @@ int image_pe_has(const struct root *root, const char *path, const char *section)
 	int r = pe_open(root, path, &pe);
 
 	if (r >= 0)
-		r = pe_find(&pe, section, header);
+		r = pe_find(&pe, section, PROFILE_ANY, header);
 	return r == -ENOENT && pe.fd >= 0 ? 0 : r < 0 ? r : 1;
 }
 

@@ -20,10 +20,16 @@ enum {
 
 /*
  * A section's bytes up to their first NUL, owned by the caller. -ENOENT when the image has no
- * such section, -EBADMSG when it is no PE image.
+ * such section, -EBADMSG when it is no PE image. A unified kernel image may have profiles: each
+ * begins with a section ".profile", and what it does not have is that of the base in front of
+ * them (src/boot/pe.c of systemd 257).
  */
 int image_pe_section(const struct root *root, const char *path, const char *section,
 		     char **ret) _must_check_;
+int image_pe_profile_section(const struct root *root, const char *path, unsigned profile,
+			     const char *section, char **ret) _must_check_;
+/* How many there are: 0 or more, or a negative errno. */
+int image_pe_profiles(const struct root *root, const char *path) _must_check_;
 
 /* Whether an image has such a section, or a signature: 1, 0 or a negative errno as above. */
 int image_pe_has(const struct root *root, const char *path, const char *section) _must_check_;

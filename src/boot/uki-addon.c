@@ -157,7 +157,7 @@ static int is_shared(const struct boot *boot, const struct boot_state *bare,
 
 		if (entry->ours)
 			continue;
-		r = uki_open(boot, entry->image, &other);
+		r = uki_open(boot, entry->image, 0, &other);
 		if (r < 0 || streq(other.partition, partition))
 			return r < 0 ? r : 1;
 	}
@@ -176,7 +176,7 @@ static int wanted_paths(const struct boot *boot, const struct boot_state *bare,
 
 		if (!entry->ours)
 			continue;
-		r = uki_open(boot, entry->image, &uki);
+		r = uki_open(boot, entry->image, 0, &uki);
 		if (r < 0)
 			return r;
 		if (!uki.takes_addons)
@@ -439,7 +439,7 @@ int uki_plan(const struct boot *boot, const struct boot_state *state,
 	_cleanup_diag_ struct diag ignored = {};
 	const char *word = "", *why = "an image says so itself, and no add-on takes words out";
 	size_t differing;
-	int r = uki_read(boot, NULL, UKI_ADDON, &bare, &ignored);
+	int r = uki_read(boot, &(struct uki_menu){ .without = UKI_ADDON }, &bare, &ignored);
 
 	if (words->want == BOOT_WANT_OFF && !(words->flags & CMDLINE_NO_DISABLE))
 		word = "cgroup_disable=memory";

@@ -18,6 +18,8 @@ void uki_done(struct uki *uki)
 	free(uki->name);
 	free(uki->line);
 	free(uki->release);
+	free(uki->id);
+	bls_entry_done(&uki->key);
 	*uki = (struct uki){};
 }
 
@@ -52,48 +54,60 @@ int uki_list(const struct root *root, struct strv *ret)
 /* --- one image --- */
 
 /* A section as text; NULL in *ret when there is none that can be read. */
-static int read_section(const struct root *root, const char *path, const char *section,
-			char **ret)
+static int read_section(const struct root *root, const char *path, unsigned profile,
+			const char *section, char **ret)
 {
-	int r = image_pe_section(root, path, section, ret);
+	int r = image_pe_profile_section(root, path, profile, section, ret);
 
 	if (r < 0 && r != -ENOMEM)
 		*ret = NULL;
 	return r == -ENOMEM ? r : 0;
 }
 
-/* "ID" of the text of an os-release file, without quotes: a piece of the text. */
-static const char *os_id(const char *text, size_t *ret_size)
+/* A value of a text like os-release, the last of its name, without quotes: a copy, or NULL. */
+static int text_value(const char *text, const char *key, char **ret)
 {
+	const char *value = NULL;
+
 	for (const char *p = text; p; p = strchr(p, '\n')) {
-		const char *value;
+		const char *rest;
 
 		p += *p == '\n';
-		value = str_skip_prefix(p, "ID=");
-		if (!value)
-			continue;
-		value += *value == '"' || *value == '\'';
-		*ret_size = strcspn(value, "\"'\n");
-		return value;
+		rest = str_skip_prefix(p, key);
+		if (rest && *rest == '=')
+			value = rest + 1;
 	}
-	return NULL;
+	*ret = NULL;
+	if (!value)
+		return 0;
+	value += *value == '"' || *value == '\'';
+	*ret = str_dup_n(value, strcspn(value, "\"'\n"));
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* The first of the keys that has a value. */
+static int first_value(const char *text, const char *const *keys, char **ret)
+{
+	int r = 0;
+
+	*ret = NULL;
+	for (; r >= 0 && !*ret && *keys; keys++)
+		r = text_value(text, *keys, ret);
+	return r;
 }
 
 /* Whether the image says that it is of another distribution than the root. */
-static int is_other_os(const struct root *root, const char *path, bool *ret)
+static int is_other_os(const struct root *root, const char *osrel, bool *ret)
 {
 	static const char *const files[] = { "/etc/os-release", "/usr/lib/os-release" };
-	_cleanup_free_ char *osrel = NULL, *own = NULL;
-	const char *id;
-	size_t size;
-	int r = read_section(root, path, ".osrel", &osrel);
+	_cleanup_free_ char *own = NULL, *id = NULL;
+	int r = text_value(osrel, "ID", &id);
 
 	for (size_t i = 0; r >= 0 && !own && i < ARRAY_SIZE(files); i++)
 		r = shell_text_value(root, files[i], "ID", &own);
 	if (r < 0)
 		return r;
-	id = osrel ? os_id(osrel, &size) : NULL;
-	*ret = id && own && !(strlen(own) == size && memcmp(own, id, size) == 0);
+	*ret = id && own && !streq(own, id);
 	return 0;
 }
 
@@ -107,24 +121,13 @@ static bool is_other_machine(const struct root *root, const char *name)
 	       memcmp(id, name, 32) != 0;
 }
 
-/* ".../x+3-1.efi" */
-static bool has_counter(const char *name)
-{
-	const char *plus = strrchr(name, '+'), *p = plus ? plus + 1 : "";
-	size_t n = strspn(p, "0123456789");
-
-	if (n > 0 && p[n] == '-')
-		n += 1 + strspn(p + n + 1, "0123456789");
-	return n > 0 && strcasecmp(p + n, ".efi") == 0;
-}
-
 /* "#### LoaderInfo: systemd-stub 257.7-1 ####" */
 static int stub_version(const struct root *root, const char *path, unsigned *ret)
 {
 	static const char mark[] = "systemd-stub ";
 	_cleanup_free_ char *magic = NULL;
 	char *p;
-	int r = read_section(root, path, ".sdmagic", &magic);
+	int r = read_section(root, path, 0, ".sdmagic", &magic);
 
 	p = magic ? strstr(magic, mark) : NULL;
 	if (r < 0 || !p)
@@ -136,13 +139,44 @@ static int stub_version(const struct root *root, const char *path, unsigned *ret
 	return 0;
 }
 
-int uki_open(const struct boot *boot, const char *path, struct uki *ret)
+/* Its place in the menu, and its name there (bootspec_pick_name_version_sort_key() and
+ * boot_entry_add_type2() of systemd). */
+static int name_entry(const char *osrel, const char *profile_text, unsigned profile,
+		      struct uki *uki)
+{
+	static const char *const sort_keys[] = { "IMAGE_ID", "ID", NULL };
+	static const char *const versions[] = { "IMAGE_VERSION", "VERSION", "VERSION_ID",
+						"BUILD_ID", NULL };
+	_cleanup_free_ char *id = NULL;
+	int r = first_value(osrel, sort_keys, &uki->key.sort_key);
+
+	if (r >= 0)
+		r = first_value(osrel, versions, &uki->key.version);
+	if (r >= 0)
+		r = text_value(profile_text, "ID", &id);
+	if (r < 0)
+		return r;
+	uki->key.is_uki = true;
+	uki->key.profile = profile;
+	uki->key.id = str_dup_n(uki->name, strlen(uki->name) - strlen(".efi"));
+	if (!uki->key.id)
+		return -ENOMEM;
+	bls_cut_tries(&uki->key);
+	uki->counted = uki->key.tries_left >= 0;
+	if (profile == 0)
+		return str_printf(&uki->id, "%s.efi", uki->key.id);
+	return id ? str_printf(&uki->id, "%s.efi@%s", uki->key.id, id)
+		  : str_printf(&uki->id, "%s.efi@%u", uki->key.id, profile);
+}
+
+int uki_open(const struct boot *boot, const char *path, unsigned profile, struct uki *ret)
 {
 	/* ".../EFI/Linux/x.efi": the partition is three up */
 	const char *name = strrchr(path, '/') + 1, *end = name - 1;
+	_cleanup_free_ char *osrel = NULL, *profile_text = NULL;
 	_cleanup_uki_ struct uki uki = {};
 	unsigned version = 0;
-	int r = image_pe_has(boot->root, path, ".linux");
+	int r = image_pe_has(boot->root, path, ".linux"), n = 0;
 
 	if (r <= 0)
 		return r == -ENOMEM ? r : -EBADMSG;
@@ -154,19 +188,26 @@ int uki_open(const struct boot *boot, const char *path, struct uki *ret)
 	uki.name = strdup(name);
 	if (!uki.partition || !uki.name)
 		return -ENOMEM;
-	r = read_section(boot->root, path, ".cmdline", &uki.line);
+	n = image_pe_profiles(boot->root, path);
+	r = read_section(boot->root, path, profile, ".cmdline", &uki.line);
 	if (r >= 0)
-		r = read_section(boot->root, path, ".uname", &uki.release);
+		r = read_section(boot->root, path, profile, ".uname", &uki.release);
+	if (r >= 0)
+		r = read_section(boot->root, path, profile, ".osrel", &osrel);
+	if (r >= 0)
+		r = read_section(boot->root, path, profile, ".profile", &profile_text);
 	if (r >= 0)
 		r = stub_version(boot->root, path, &version);
 	if (r >= 0)
-		r = is_other_os(boot->root, path, &uki.foreign);
-	if (r < 0)
-		return r;
+		r = is_other_os(boot->root, osrel, &uki.foreign);
+	if (r >= 0)
+		r = name_entry(osrel, profile_text, profile, &uki);
+	if (r < 0 || n == -ENOMEM)
+		return r < 0 ? r : n;
 	if (uki.release)
 		uki.release[strcspn(uki.release, " \n")] = '\0';
+	uki.n_profiles = (unsigned)MAX(n, 1);
 	uki.takes_addons = version >= FIRST_WITH_ADDONS;
-	uki.counted = has_counter(name);
 	uki.foreign = uki.foreign || is_other_machine(boot->root, name) ||
 		      (uki.release && boot->kernels->n > 0 &&
 		       !kernels_find(boot->kernels, uki.release));
@@ -182,7 +223,7 @@ static int is_taken(const struct root *root, const struct uki *uki, const char *
 		    struct diag *diag)
 {
 	_cleanup_free_ char *release = NULL;
-	int r = read_section(root, path, ".uname", &release);
+	int r = read_section(root, path, 0, ".uname", &release);
 
 	if (r < 0)
 		return r;
@@ -212,7 +253,7 @@ static int add_addons(const struct root *root, const struct uki *uki, const char
 			continue;
 		r = is_taken(root, uki, paths.items[i], diag);
 		if (r > 0)
-			r = read_section(root, paths.items[i], ".cmdline", &line);
+			r = read_section(root, paths.items[i], 0, ".cmdline", &line);
 		if (r < 0)
 			return r;
 		if (line)
@@ -248,7 +289,7 @@ static int add_entry(const struct boot *boot, const struct uki *uki, const char 
 		     struct boot_state *state, struct diag *diag)
 {
 	struct boot_entry *entry = boot_entries_add(&state->entries);
-	const char *name = strrchr(source, '/') + 1;
+	const char *name = streq(source, path) ? uki->id : strrchr(source, '/') + 1;
 
 	if (!entry)
 		return -ENOMEM;
@@ -265,24 +306,42 @@ static int add_entry(const struct boot *boot, const struct uki *uki, const char 
 	return make_line(boot, uki, path, passed, without, &entry->args, diag);
 }
 
+static void mark_image(struct boot_entries *entries, const char *image)
+{
+	for (size_t i = 0; i < entries->n; i++)
+		if (entries->items[i].image && streq(entries->items[i].image, image)) {
+			entries->items[i].is_default = true;
+			return;
+		}
+}
+
 /* An entry of type 1 for one of the images ("uki" or "efi"), with options for it. */
-static int add_passed(const struct boot *boot, const char *partition, const char *path,
-		      const char *without, struct boot_state *state, struct diag *diag)
+static int add_passed(const struct boot *boot, const struct uki_menu *menu,
+		      const char *partition, const char *path, struct boot_state *state,
+		      struct diag *diag)
 {
 	_cleanup_free_ char *text = NULL, *image = NULL, *options = NULL;
 	_cleanup_bls_entry_ struct bls_entry bls = {};
 	_cleanup_uki_ struct uki uki = {};
+	bool head;
 	size_t size;
 	int r = root_read(boot->root, path, ROOT_MAX_CMDLINE, &text, &size);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	r = bls_parse(strrchr(path, '/') + 1, text, size, BLS_SYSTEMD, &bls);
-	if (r < 0 || !bls.efi || bls.lines.n == 0)
+	if (r < 0 || !bls.efi)
 		return r;
 	if (str_printf(&image, "%s%s%s", partition, *bls.efi == '/' ? "" : "/", bls.efi) < 0)
 		return -ENOMEM;
-	r = uki_open(boot, image, &uki);
+	head = menu->rival && streq_ptr(menu->rival->id, bls.id) &&
+	       menu->rival->tries_left == bls.tries_left;
+	if (bls.lines.n == 0) {
+		if (head)
+			mark_image(&state->entries, image);
+		return 0;
+	}
+	r = uki_open(boot, image, 0, &uki);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	r = lines_join(text, &bls.lines, 0, &options);
@@ -298,11 +357,14 @@ static int add_passed(const struct boot *boot, const char *partition, const char
 		freep(&options);
 		options = NULL;
 	}
-	return add_entry(boot, &uki, image, path, bls.lines.pieces[0].line, options, without,
-			 state, diag);
+	r = add_entry(boot, &uki, image, path, bls.lines.pieces[0].line, options, menu->without,
+		      state, diag);
+	if (r >= 0)
+		state->entries.items[state->entries.n - 1].is_default = head;
+	return r;
 }
 
-static int add_all_passed(const struct boot *boot, const char *without,
+static int add_all_passed(const struct boot *boot, const struct uki_menu *menu,
 			  struct boot_state *state, struct diag *diag)
 {
 	int r = 0;
@@ -315,60 +377,119 @@ static int add_all_passed(const struct boot *boot, const char *without,
 		    root_glob(boot->root, pattern, MAX_UKIS, &paths) == -ENOMEM)
 			return -ENOMEM;
 		for (size_t i = 0; r >= 0 && i < paths.n; i++)
-			r = add_passed(boot, esp_dirs[d], paths.items[i], without, state, diag);
+			r = add_passed(boot, menu, esp_dirs[d], paths.items[i], state, diag);
 	}
 	return r;
 }
 
-/* What the loader was told, else the newest: names that kernel-install and mkinitcpio give. */
-static void mark_default(struct boot_entries *entries, size_t first, const char *chosen)
+/* --- which of them is booted --- */
+
+/* The best so far; key.id NULL: none. */
+struct head {
+	struct bls_entry key;
+	char *id;
+	bool listed; /* systemd-boot lists it by itself */
+	size_t entry;
+};
+
+static void head_done(struct head *head)
 {
-	struct boot_entry *newest = NULL;
-
-	for (size_t i = first; i < entries->n; i++) {
-		struct boot_entry *entry = &entries->items[i];
-
-		if (chosen && fnmatch(chosen, entry->id, FNM_CASEFOLD) == 0) {
-			newest = entry;
-			break;
-		}
-		if (str_has_suffix(entry->id, ".conf"))
-			continue;
-		if (!newest || bls_compare_uapi(entry->id, newest->id) >= 0)
-			newest = entry;
-	}
-	for (size_t i = 0; newest && i < first; i++)
-		if (entries->items[i].is_default && !chosen)
-			return;
-	if (!newest)
-		return;
-	for (size_t i = 0; i < first; i++)
-		entries->items[i].is_default = false;
-	newest->is_default = true;
+	bls_entry_done(&head->key);
+	free(head->id);
 }
 
-int uki_read(const struct boot *boot, const char *chosen, const char *without,
-	     struct boot_state *state, struct diag *diag)
+static bool is_chosen(const char *chosen, const char *id)
 {
+	return chosen && fnmatch(chosen, id, FNM_CASEFOLD) == 0;
+}
+
+static bool is_listed(const char *path)
+{
+	return strcasestr(path, "/EFI/Linux/") != NULL;
+}
+
+/* Takes over what the image is called when it stands in front of the best. */
+static void compete(const char *chosen, const char *path, struct uki *uki, size_t entry,
+		    struct head *best)
+{
+	/* one without os-release is not */
+	bool listed = is_listed(path) && uki->key.sort_key;
+	bool match = is_chosen(chosen, uki->id);
+
+	if (best->key.id) {
+		if (listed != best->listed ? best->listed
+		    : match != is_chosen(chosen, best->id)
+			    ? !match
+			    : bls_compare(&uki->key, &best->key, BLS_SYSTEMD) >= 0)
+			return;
+	}
+	head_done(best);
+	*best = (struct head){
+		.key = uki->key,
+		.id = TAKE_PTR(uki->id),
+		.listed = listed,
+		.entry = entry,
+	};
+	uki->key = (struct bls_entry){};
+}
+
+/* Against the best entry of type 1, which is marked already if it is a kernel's. */
+static int mark_default(const struct uki_menu *menu, const struct head *best,
+			struct boot_entries *entries)
+{
+	const struct bls_entry *rival = menu->rival;
+	_cleanup_free_ char *id = NULL;
+	bool match;
+
+	if (!best->key.id)
+		return 0;
+	if (rival && rival->id) {
+		if (str_printf(&id, "%s.conf", rival->id) < 0)
+			return -ENOMEM;
+		match = is_chosen(menu->chosen, id) || is_chosen(menu->chosen, rival->id);
+		if (!best->listed ||
+		    (match != is_chosen(menu->chosen, best->id)
+			     ? match
+			     : bls_compare(rival, &best->key, BLS_SYSTEMD) < 0))
+			return 0;
+	}
+	for (size_t i = 0; i < entries->n; i++)
+		entries->items[i].is_default = i == best->entry;
+	return 0;
+}
+
+static int add_image(const struct boot *boot, const struct uki_menu *menu, const char *path,
+		     struct head *best, struct boot_state *state, struct diag *diag)
+{
+	unsigned n = 1;
+
+	for (unsigned profile = 0; profile < n; profile++) {
+		_cleanup_uki_ struct uki uki = {};
+		int r = uki_open(boot, path, profile, &uki);
+
+		if (r < 0)
+			return r == -ENOMEM ? r : 0; /* went away meanwhile */
+		n = uki.n_profiles;
+		r = add_entry(boot, &uki, path, path, 1, NULL, menu->without, state, diag);
+		if (r < 0)
+			return r;
+		compete(menu->chosen, path, &uki, state->entries.n - 1, best);
+	}
+	return 0;
+}
+
+int uki_read(const struct boot *boot, const struct uki_menu *menu, struct boot_state *state,
+	     struct diag *diag)
+{
+	_cleanup_(head_done) struct head best = {};
 	_cleanup_strv_ struct strv paths = {};
-	size_t first = state->entries.n;
 	int r = uki_list(boot->root, &paths);
 
-	for (size_t i = 0; r >= 0 && i < paths.n; i++) {
-		_cleanup_uki_ struct uki uki = {};
-
-		r = uki_open(boot, paths.items[i], &uki);
-		if (r >= 0)
-			r = add_entry(boot, &uki, paths.items[i], paths.items[i], 1, NULL,
-				      without, state, diag);
-		else if (r != -ENOMEM)
-			r = 0; /* went away meanwhile */
-	}
+	for (size_t i = 0; r >= 0 && i < paths.n; i++)
+		r = add_image(boot, menu, paths.items[i], &best, state, diag);
 	if (r >= 0 && paths.n > 0)
-		r = add_all_passed(boot, without, state, diag);
-	if (r >= 0)
-		mark_default(&state->entries, first, chosen);
-	return r;
+		r = add_all_passed(boot, menu, state, diag);
+	return r < 0 ? r : mark_default(menu, &best, &state->entries);
 }
 
 bool uki_is_entry(const struct boot_entry *entry)

@@ -8,6 +8,7 @@
  * add-ons of the partition append, then those of the image, each in the order of their names.
  */
 
+#include "boot/bls.h"
 #include "boot/boot.h"
 
 /* The add-on that is ours alone. */
@@ -23,22 +24,35 @@ struct uki {
 	bool foreign;	 /* of another system */
 	bool counted;	 /* its name carries a boot counter, and changes */
 	bool takes_addons;
+	unsigned n_profiles;  /* at least one */
+	struct bls_entry key; /* its place in the menu of systemd-boot */
+	char *id;	      /* "x.efi", "x.efi@profile": what it is called there */
 };
 
 /* All images below the ESP and the extended boot partition. */
 int uki_list(const struct root *root, struct strv *ret) _must_check_;
-/* -EBADMSG when the file is none. */
-int uki_open(const struct boot *boot, const char *path, struct uki *ret) _must_check_;
+/*
+ * One profile of an image, 0 being what is booted when nobody asks for another. -EBADMSG when
+ * the file is no image.
+ */
+int uki_open(const struct boot *boot, const char *path, unsigned profile,
+	     struct uki *ret) _must_check_;
 void uki_done(struct uki *uki);
 #define _cleanup_uki_ _cleanup_(uki_done)
 
+/* How uki_read() finds the default. All may be NULL. */
+struct uki_menu {
+	const char *chosen;	       /* as for bls_source */
+	const struct bls_entry *rival; /* the best of the entries of type 1 */
+	const char *without;	       /* the name of an add-on that is passed over */
+};
+
 /*
- * Adds the entries: each image, and each entry of type 1 that passes options to one; "image" is
- * the UKI. chosen as for bls_source, or NULL. without: the name of an add-on that is passed
- * over, or NULL.
+ * Adds the entries: each profile of each image, and each entry of type 1 that passes options to
+ * one; "image" is the UKI.
  */
-int uki_read(const struct boot *boot, const char *chosen, const char *without,
-	     struct boot_state *state, struct diag *diag) _must_check_;
+int uki_read(const struct boot *boot, const struct uki_menu *menu, struct boot_state *state,
+	     struct diag *diag) _must_check_;
 /* Whether uki_read() made the entry. */
 bool uki_is_entry(const struct boot_entry *entry) _pure_;
 

@@ -9,6 +9,7 @@ live.py [STEP...]; without steps all of them. A step gets a fresh root. Needs ro
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import struct
@@ -22,7 +23,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "vm")]
 import disk  # noqa: E402
 import loaders  # noqa: E402
 import vm  # noqa: E402
-from roots import MID, ROOTS, uki  # noqa: E402
+from roots import MID, ROOTS, pe_of, uki  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ.get("MEMCG_POLICY", HERE.parent.parent / "build/memcg-policy"))
 PACKAGES = ["systemd", "systemd-boot", "systemd-boot-efi", "systemd-ukify", "sbsigntool",
@@ -487,6 +488,95 @@ def kernel_install():
         check(m.files("/boot/loader", "/etc") == before, "unset leaves something behind")
 
 
+def made_up_image(chance, name):
+    """A unified kernel image with or without profiles, and what its entries ask for."""
+    os_release = "".join(f"{key}={value}\n" for key, value in (
+        ("ID", chance.choice(["debian", "Arch", "fedora"])), ("PRETTY_NAME", "'A Linux'"),
+        ("IMAGE_ID", chance.choice(["", "zzz", "debian"])),
+        ("VERSION_ID", chance.choice(["", "1", "12", "13~rc1"])),
+        ("BUILD_ID", chance.choice(["", "7"]))) if value)
+    base = {"sdmagic": "#### LoaderInfo: systemd-stub 257.7 ####", "linux": "MZ",
+            "osrel": os_release, "uname": f"6.{chance.randint(1, 17)}\0"}
+    if chance.random() < 0.8:
+        base["cmdline"] = f"root=x {chance.choice(['', OFF])}"
+    sections = list(base.items())
+    for n in range(chance.choice([0, 0, 1, 2, 3])):
+        sections.append(("profile", chance.choice([f"ID=p{n}\nTITLE=P {n}\n", "", "TITLE=x\n"])))
+        if chance.random() < 0.7:
+            sections.append(("cmdline", f"root=x {name} {chance.choice(['', OFF])}"))
+        if chance.random() < 0.2:
+            sections.append(("osrel", "ID=other\n"))
+    return pe_of(sections)
+
+
+def made_up_entry(chance):
+    lines = [f"title {chance.choice('xyz')}"]
+    for key, values in (("sort-key", ["debian", "Arch", "zzz"]), ("version", ["1", "12", "13", "2"]),
+                        ("machine-id", [MID, "f" * 32])):
+        if chance.random() < 0.6:
+            lines.append(f"{key} {chance.choice(values)}")
+    lines.append(chance.choice(["linux /vmlinuz", "linux /vmlinuz", "linux /vmlinuz",
+                                "efi /EFI/other/x.efi", "efi /EFI/Linux/a.efi"]))
+    if chance.random() < 0.8:
+        lines.append(f"options root=x {chance.choice(['', OFF])}")
+    return "\n".join(lines) + "\n"
+
+
+def menu_order():
+    """Made-up menus of both types: the same entry is booted next, with the same line, as bootctl
+    says."""
+    seed = int(os.environ.get("MEMCG_POLICY_SEED") or 11)
+    chance = random.Random(seed)
+    menus = 40
+    names = ["a", "B", "debian-6.1", "debian-6.12", "arch-linux", "x-1", "x", "old+0-3", "new+3"]
+    with Live({}) as m:
+        m.must("rm -f /usr/sbin/u-boot-update")
+        m.write({"/efivars/LoaderInfo-" + LOADER: b"\6\0\0\0" + "systemd-boot 257.7\0".encode("utf-16le")})
+        for turn in range(menus):
+            files = {f"/menus/{turn}/EFI/systemd/systemd-bootx64.efi": "",
+                     f"/menus/{turn}/vmlinuz": "", f"/menus/{turn}/EFI/other/x.efi": "",
+                     f"/menus/{turn}/loader/loader.conf": chance.choice(
+                         ["", "", "default debian*\n", "default a.efi\n", "default *@p1\n",
+                          "default x.conf\n", "default NOTHING\n", "default *.conf\n"])}
+            for name in chance.sample(names, chance.randint(0, 4)):
+                files[f"/menus/{turn}/EFI/Linux/{name}.efi"] = made_up_image(chance, name)
+            for name in chance.sample(names, chance.randint(1, 4)):
+                files[f"/menus/{turn}/loader/entries/{name}.conf"] = made_up_entry(chance)
+            m.write(files)
+        said = m.must(
+            f"for i in $(seq 0 {menus - 1}); do umount /efi 2>/dev/null; mkdir -p /efi; "
+            "mount -t tmpfs t /efi; cp -r /menus/$i/. /efi; "
+            "SYSTEMD_RELAX_ESP_CHECKS=1 bootctl --esp-path=/efi list --json=short 2>/dev/null "
+            "|| echo '[]'; memcg-policy entries --json=short 2>/dev/null; done").splitlines()
+        compared = 0
+        for turn in range(menus):
+            theirs, ours = json.loads(said[2 * turn]), json.loads(said[2 * turn + 1])["entries"]
+            theirs = [e for e in theirs if e["type"] in ("type1", "type2") and e.get("isDefault")]
+            ours = [e for e in ours if e["default"]]
+            where = f"seed {seed}, menu {turn}: {theirs} and {ours}"
+            check(len(ours) <= 1, where)
+            if not theirs:
+                continue
+            path = theirs[0]["path"]
+            text = (m.root / f"menus/{turn}" / path.removeprefix("/efi/")).read_bytes()
+            if not ours:  # a program of the partition
+                check(path.endswith(".conf") and b"\nefi " in text, where)
+                continue
+            compared += 1
+            line = theirs[0].get("options") or ""
+            check((ours[0]["request"] == "off") == (OFF in line.split()), where)
+            if ours[0]["source"] != path:  # an entry without options, for an image
+                check(b"efi /EFI/Linux/a.efi" in text and b"\noptions" not in text
+                      and ours[0]["source"].endswith("/a.efi"), where)
+            elif path.endswith(".efi"):
+                # bootctl calls the first profile by its name too, and systemd-boot does not
+                name, _, profile = theirs[0]["id"].lower().partition("@")
+                check(ours[0]["id"].lower() in (theirs[0]["id"].lower(),
+                                                name if profile in ("p0", "0") else None), where)
+        check(compared > menus / 2, f"only {compared} menus could be compared")
+        return f"{compared} of {menus} menus"
+
+
 # --- GRUB 2.14's own blscfg ---
 
 class Grub:
@@ -578,7 +668,7 @@ def blscfg():
 
 STEPS = [ukify, ukify_shared, ukify_secure, ukify_fails, other_loader, u_boot_menu, u_boot_fails,
          u_boot_hangs, flash_kernel,
-         ostree, rpm_ostree, bootc, kernel_install, blscfg]
+         ostree, rpm_ostree, bootc, kernel_install, menu_order, blscfg]
 BLS_ROOTS = [name for name, what in ROOTS.items() if what[0] == "bls"]
 
 

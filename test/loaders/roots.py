@@ -74,8 +74,13 @@ def image(*parameters):
 
 def pe(**sections):
     """A PE32+ image with these sections and no code; a leading dot goes in front of each name."""
+    return pe_of(sections.items())
+
+
+def pe_of(sections):
+    """The same of pairs: a name may come again."""
     table, bodies, at = b"", b"", 0x1000
-    for name, data in sections.items():
+    for name, data in sections:
         data = data.encode() if isinstance(data, str) else data
         table += struct.pack("<8s8I", b"." + name.encode(), len(data), at, len(data), at,
                              0, 0, 0, 0x40000040)
@@ -83,8 +88,9 @@ def pe(**sections):
         bodies += body
         at += len(body)
     head = (b"MZ" + bytes(58) + struct.pack("<I", 64) + b"PE\0\0"
-            + struct.pack("<HHIIIHH", 0x8664, len(sections), 0, 0, 0, 240, 0x206)
-            + struct.pack("<H", 0x20b) + bytes(238) + table)
+            + struct.pack("<HHIIIHH", 0x8664, len(table) // 40, 0, 0, 0, 240, 0x206)
+            # an EFI program with sixteen data directories
+            + struct.pack("<H66xH38xI128x", 0x20b, 10, 16) + table)
     return head + bytes(0x1000 - len(head)) + bodies
 
 
@@ -92,6 +98,17 @@ def uki(cmdline, release="6.17.4-arch1-1", osid="arch", stub="257.7"):
     sections = {"sdmagic": f"#### LoaderInfo: systemd-stub {stub} ####", "linux": "MZ",
                 "osrel": f'NAME="Some Linux"\nID={osid}\n', "uname": release + "\0"}
     return pe(**sections, **({"cmdline": cmdline} if cmdline else {}))
+
+
+def uki_of_profiles(*lines, base="root=UUID=x rw quiet"):
+    """Each profile with a line of its own, or with the base's (None)."""
+    sections = [("sdmagic", "#### LoaderInfo: systemd-stub 257.7 ####"), ("linux", "MZ"),
+                ("osrel", "ID=arch\nPRETTY_NAME=Arch\n"), ("uname", "6.17.4-arch1-1\0"),
+                ("cmdline", base)]
+    for n, line in enumerate(lines):
+        sections.append(("profile", f"ID=p{n}\n"))
+        sections += [("cmdline", line)] if line else []
+    return pe_of(sections)
 
 
 PI_TREE = tree("coherent_pool=1M cgroup_disable=memory numa_policy=interleave")
@@ -244,6 +261,16 @@ ROOTS = {
         "/boot/efi/EFI/Linux/x-6.17.4-300.fc43.x86_64.efi":
             uki("root=UUID=x ro quiet", "6.17.4-300.fc43.x86_64", "fedora"),
         "/boot/efi/EFI/Linux/other.efi": uki("root=UUID=y", "7.1", "other"),
+    }),
+    "uki-profiles": ("uki", {
+        "/etc/os-release": "ID=arch\n",
+        "/usr/lib/modules/6.17.4-arch1-1/vmlinuz": "",
+        "/usr/bin/mkinitcpio": "",
+        "/etc/mkinitcpio.d/linux.preset": 'default_uki="/efi/EFI/Linux/arch-linux.efi"\n',
+        "/etc/kernel/cmdline": "root=UUID=x rw quiet\n",
+        "/efi/EFI/Linux/arch-linux.efi":
+            uki_of_profiles(None, "root=UUID=x rw single", "root=UUID=x rw systemd.factory_reset"),
+        "/efi/EFI/systemd/systemd-bootx64.efi": "",
     }),
     "uki-without-line": ("uki", {
         "/etc/os-release": "ID=arch\n",

@@ -16,7 +16,7 @@ import tempfile
 
 import loaders
 from loaders import Failure, check, make, run, run_ok, snapshot
-from roots import ARGS, MID, MKCONFIG, PI, RECOGNISED, ROOTS, bls, pi, redhat
+from roots import ARGS, MID, MKCONFIG, PI, RECOGNISED, ROOTS, bls, pi, redhat, uki_of_profiles
 
 OFF = "cgroup_disable=memory"
 KERNEL = "6.17.4-300.fc43.x86_64"
@@ -430,6 +430,27 @@ def damaged():
                     json.loads(result.stdout)
 
 
+def profiles():
+    """Profiles of a unified image: each has the line that its kernel gets, the first is booted."""
+    files = dict(ROOTS["uki-profiles"][1])
+    for lines, base, wanted in (
+        ((None, OFF, None), "root=x", ["none", "off", "none"]),
+        ((OFF, None), "root=x", ["off", "none"]),
+        (("root=x", None), OFF, ["none", "off"]),
+        ((), OFF, ["off"]),
+    ):
+        files["/efi/EFI/Linux/arch-linux.efi"] = uki_of_profiles(*lines, base=base)
+
+        def body(root, before):
+            entries = json.loads(run_ok(root, "entries", "--json").stdout)["entries"]
+            check([e["request"] for e in entries] == wanted, f"{lines} {base}: {entries}")
+            names = ["arch-linux.efi"] + [f"arch-linux.efi@p{n}" for n in range(1, len(lines))]
+            check([e["id"] for e in entries] == names, f"{lines}: {entries}")
+            check([e["default"] for e in entries] == [True] + [False] * (len(names) - 1),
+                  f"{lines}: {entries}")
+        with_files(files, body)
+
+
 GRUB = "test/grub"
 LIVE = "test/loaders/live.py"
 TRAPS = [
@@ -446,7 +467,7 @@ TRAPS = [
     (39, crash_kernel), (40, GRUB), (41, "test/loaders/loaders.py long_lines"), (42, installing),
     (43, "golden roots"), (44, links), (45, "test/faults"), (46, LIVE + " u_boot_fails"),
     (47, LIVE + " u_boot_fails"), (48, "test/loaders/loaders.py silverblue"), (49, left_entries),
-    (50, "base/spawn.c: LC_ALL=C"), ("extlinux", extlinux), ("damaged", damaged),
+    (50, "base/spawn.c: LC_ALL=C"), ("extlinux", extlinux), ("profiles", profiles), ("damaged", damaged),
 ]
 
 
