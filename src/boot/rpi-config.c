@@ -123,6 +123,7 @@ struct reader {
 	struct rpi_config *config;
 	int holds[_FILTER_MAX]; /* 1, 0, -1 unknown */
 	unsigned depth;
+	bool autoboot; /* it is autoboot.txt that is read */
 };
 
 static int all_hold(const struct reader *reader)
@@ -181,6 +182,7 @@ static int take_setting(struct reader *reader, const char *line, size_t size, co
 		{ "kernel", &reader->config->kernel },
 		{ "device_tree", &reader->config->device_tree },
 		{ "boot_ramdisk", &reader->config->boot_ramdisk },
+		{ "boot_partition", &reader->config->boot_partition },
 	};
 	const char *equals = memchr(line, '=', size);
 	size_t key = equals ? (size_t)(equals - line) : 0;
@@ -188,10 +190,16 @@ static int take_setting(struct reader *reader, const char *line, size_t size, co
 
 	if (!equals || holds == 0)
 		return 0;
+	/* the files have settings of their own */
+	if (reader->autoboot != (key == 14 && memcmp(line, "boot_partition", 14) == 0))
+		return 0;
+	/* nothing says what the firmware makes of blanks in front of the '=' */
+	for (; key > 0 && (line[key - 1] == ' ' || line[key - 1] == '\t'); key--)
+		holds = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
 		if (strlen(settings[i].key) == key && memcmp(line, settings[i].key, key) == 0)
-			return set(settings[i].setting, equals + 1, size - key - 1, holds > 0,
-				   path, number);
+			return set(settings[i].setting, equals + 1,
+				   size - (size_t)(equals + 1 - line), holds > 0, path, number);
 	return 0;
 }
 
@@ -326,18 +334,21 @@ static int prefix_counts(const struct root *root, const char *dir,
 	return has_kernel;
 }
 
-static int conclude(const struct reader *reader, struct rpi_config *config)
+static int conclude(const struct reader *reader, const char *autoboot,
+		    struct rpi_config *config)
 {
 	const struct {
 		const struct rpi_setting *setting;
 		const char *why;
 	} unsure[] = {
+		{ &config->boot_partition, "whether this \"boot_partition=\" counts cannot be "
+					   "told" },
 		{ &config->boot_ramdisk, "whether this \"boot_ramdisk=\" counts depends on a "
 					 "filter that cannot be evaluated here" },
 		{ &config->os_prefix, "whether this \"os_prefix=\" counts depends on a filter "
-				      "that cannot be evaluated here" },
+				      "that cannot be evaluated here, or on its blanks" },
 		{ &config->cmdline, "whether this \"cmdline=\" counts depends on a filter that "
-				    "cannot be evaluated here" },
+				    "cannot be evaluated here, or on its blanks" },
 	};
 	_cleanup_free_ char *config_path = NULL;
 	const char *name = config->cmdline.value ? config->cmdline.value : "cmdline.txt";
@@ -349,6 +360,12 @@ static int conclude(const struct reader *reader, struct rpi_config *config)
 		if (unsure[i].setting->unsure_line)
 			return say_why(config, unsure[i].setting->unsure_path,
 				       unsure[i].setting->unsure_line, unsure[i].why);
+	if (config->boot_partition.value && !streq(config->boot_partition.value, "1"))
+		return say_why(config, autoboot, 0,
+			       "with this \"boot_partition=\" the firmware goes on to the "
+			       "files of another partition");
+	if (!*name)
+		return say_why(config, config_path, 0, "its \"cmdline=\" names no file");
 	if (config->boot_ramdisk.value && !streq(config->boot_ramdisk.value, "0"))
 		return say_why(config, config_path, 0,
 			       "with \"boot_ramdisk\" the command line is inside boot.img");
@@ -381,15 +398,21 @@ int rpi_config_load(const struct root *root, const char *boot_dir, const char *m
 		.model = model,
 		.config = &config,
 	};
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = NULL, *autoboot = NULL;
 	int r;
 
-	reset_filters(&reader);
-	if (str_printf(&path, "%s/config.txt", boot_dir) < 0)
+	if (str_printf(&path, "%s/config.txt", boot_dir) < 0 ||
+	    str_printf(&autoboot, "%s/autoboot.txt", boot_dir) < 0)
 		return -ENOMEM;
-	r = read_file(&reader, path);
+	reset_filters(&reader);
+	reader.autoboot = true;
+	r = read_file(&reader, autoboot);
+	reader.autoboot = false;
+	reset_filters(&reader);
 	if (r >= 0)
-		r = conclude(&reader, &config);
+		r = read_file(&reader, path);
+	if (r >= 0)
+		r = conclude(&reader, autoboot, &config);
 	if (r == -ENOMEM)
 		return r;
 	*ret = config;
@@ -410,6 +433,7 @@ void rpi_config_done(struct rpi_config *config)
 	setting_done(&config->kernel);
 	setting_done(&config->device_tree);
 	setting_done(&config->boot_ramdisk);
+	setting_done(&config->boot_partition);
 	free(config->cmdline_path);
 	free(config->prefix);
 	free(config->why);

@@ -29,6 +29,8 @@ struct rpi_config {
 	struct rpi_setting kernel;
 	struct rpi_setting device_tree;
 	struct rpi_setting boot_ramdisk; /* 1: all is inside boot.img */
+	/* of autoboot.txt, which is read on the first partition: where the other files are */
+	struct rpi_setting boot_partition;
 
 	/* what follows from it */
 	char *cmdline_path; /* in the root, or NULL: it cannot be told */

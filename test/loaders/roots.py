@@ -208,6 +208,17 @@ ROOTS = {
     }),
     "pi-two-lines": ("rpi", pi("/boot/firmware", PI + "\ncgroup_enable=memory\n"), 7),
     "pi-filtered": ("rpi", pi("/boot/firmware", PI + "\n", "[pi4]\ncmdline=four.txt\n"), 5),
+    "pi-autoboot": ("rpi", {
+        **pi("/boot/firmware", PI + "\n"),
+        "/boot/firmware/autoboot.txt": "[all]\ntryboot_a_b=1\nboot_partition=2\n"
+                                       "[tryboot]\nboot_partition=3\n",
+    }, 5),
+    "pi-autoboot-first": ("rpi", {
+        **pi("/boot/firmware", PI + "\n"),
+        "/boot/firmware/autoboot.txt": "[all]\nboot_partition=1\n[tryboot]\nboot_partition=2\n",
+    }),
+    "pi-blanks": ("rpi", pi("/boot/firmware", PI + "\n", "cmdline = other.txt\n"), 5),
+    "pi-empty": ("rpi", pi("/boot/firmware", PI + "\n", "cmdline=\n"), 5),
     "debian-raspi-firmware": ("raspi-firmware", {
         **pi("/boot/firmware", "console=tty0 root=LABEL=RASPIROOT rw rootwait\n",
              "kernel=vmlinuz-6.12.48+deb13-arm64\n"),
