@@ -385,6 +385,12 @@ int unit_parse(const struct unit_parse *parse, struct unit *unit)
 		case INI_LINE_TOO_LONG:
 			return stopped(unit, parse, ini, &item);
 		case INI_SECTION:
+			/* seen: v257 goes on behind "[]", v262 does not */
+			if (*item.section == '\0' && parse->version >= 262) {
+				item.kind = INI_BAD_SECTION;
+				return stopped(unit, parse, ini, &item);
+			}
+			break;
 		case INI_NO_EQUALS:
 		case INI_EMPTY_KEY:
 		default:

@@ -283,6 +283,19 @@ static void test_failures(void **state)
 	       "b.service MemoryHigh=1M invalid static " SYSTEM "b.service.d/x.conf:4\n");
 }
 
+/* v257 goes on behind a header without a name, v262 refuses the unit. */
+static void test_empty_header(void **state)
+{
+	const struct tree *tree = *state;
+
+	tree_write(tree, SYSTEM "a.service", "[Service]\nMemoryMax=1M\n[]\n");
+	expect(tree, &memcg_on,
+	       "a.service MemoryMax=1M enforced static " SYSTEM "a.service:2\n");
+	tree_write(tree, "/usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-262.so", "");
+	expect(tree, &memcg_on,
+	       "a.service MemoryMax=1M invalid static " SYSTEM "a.service:2\n");
+}
+
 /* An installed, enabled unit with one setting, as each systemd sees it. */
 static void test_versions(void **state)
 {
@@ -547,6 +560,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_enabled_by_alias, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_orphans, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_empty_header, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_systemd_version, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bases, setup, teardown),
