@@ -7,9 +7,10 @@ the loader implements occurs at least 20 times, lets "systemd --test --user" (as
 running manager needed) load them, and compares load state, names, drop-ins, slice and every
 memory setting of each unit with what unit-dump says.
 
-    truth.py --dump PROGRAM [--systemd PATH] [--seed N] [--cases N] [--keep DIR] [--root DIR]
+    truth.py --dump PROGRAM [--systemd PATH] [--seed N] [--cases N] [--keep] [--root DIR]
 
---root runs the systemd of another system's root (a directory) by chroot(2).
+--root runs the systemd of another system's root (a directory) by chroot(2); the loader reads the
+same root from outside.
 """
 
 import argparse
@@ -22,557 +23,52 @@ import subprocess
 import sys
 import tempfile
 
+import generate
+
 MIN_PER_RULE = 20
 NOBODY = 65534
 
-# settings by the first systemd that has them, and the one that no longer reads them
-SIZES = {
-    "MemoryMax": (231, 0), "MemoryHigh": (231, 0), "MemorySwapMax": (232, 0),
-    "MemoryMin": (240, 0), "MemoryLow": (231, 0), "MemoryLimit": (205, 258),
-    "DefaultMemoryMin": (243, 260), "DefaultMemoryLow": (243, 260),
-    "MemoryZSwapMax": (253, 0), "StartupMemoryMax": (254, 0), "StartupMemoryHigh": (254, 0),
-    "StartupMemorySwapMax": (254, 0), "StartupMemoryZSwapMax": (254, 0),
-    "StartupMemoryLow": (254, 0),
-}
 ZERO_IS_DEFAULT = {"MemoryMin", "MemoryLow", "DefaultMemoryMin", "DefaultMemoryLow",
                    "StartupMemoryLow"}
-NEVER_ZERO = {"MemoryMax", "MemoryHigh", "MemoryLimit", "StartupMemoryMax", "StartupMemoryHigh"}
 INFINITY = (1 << 64) - 1
-
-LINE_MAX = 1024 * 1024
-
-
-class Cases:
-    """What is generated: files and links of one tree, and the units to ask about."""
-
-    def __init__(self, rng, version):
-        self.rng = rng
-        self.version = version
-        self.files = {}     # path below the tree -> bytes
-        self.links = {}     # path -> target
-        self.dirs = set()
-        self.wanted = []
-        self.turns = {}
-        self.rules = collections.Counter()
-        self.cases = 0
-        self.sizes = [s for s, (since, until) in SIZES.items()
-                      if since <= version and not (until and until <= version)]
-
-    def rule(self, name):
-        self.rules[name] += 1
-
-    def pick(self, *choices):
-        return self.rng.choice(choices)
-
-    def turn(self, *choices):
-        """Each choice equally often."""
-        self.turns[choices] = self.turns.get(choices, self.rng.randrange(len(choices))) + 1
-        return choices[self.turns[choices] % len(choices)]
-
-    # --- values ---
-
-    def value(self):
-        """(text, rule) of a size; most are odd on purpose."""
-        rng = self.rng
-        number = rng.choice([1, 5, 10, 12, 64, 100, 512, 1023, 4096])
-        unit = rng.choice("KMGTB")
-        kind, text = rng.choice([
-            ("plain", f"{number}{unit}"), ("plain", f"{number}{unit}"), ("plain", f"{number}{unit}"),
-            ("bytes", str(number * 4096)),
-            ("blank before suffix", f"{number} {unit}"),
-            ("fraction", f"{number}.{rng.choice(['5', '25', '125', '3', '99'])}{rng.choice('KMG')}"),
-            ("empty fraction", f"{number}.M"),
-            ("no digit before dot", f".{number}G"),
-            ("sum", f"{number}G {number}M"), ("sum", f"{number}G{number}M{number}K"),
-            ("sum", f"{number}K{number}B"), ("sum", f"{number}B{number}"),
-            ("sum not descending", f"{number}M{number}G"), ("sum not descending", f"{number} {number}"),
-            ("plus", f"+{number}M"), ("leading zero", f"0{number}M"),
-            ("negative", f"-{number}M"), ("negative", "-1"),
-            ("bad suffix", f"{number}{rng.choice(['MB', 'MiB', 'k', 'm', 'g', 'Kb', 'X'])}"),
-            ("exponent or hex", rng.choice(["1e3", "0x10", "0x10M"])),
-            ("quoted", f'"{number}M"'), ("quoted", f"'{number}M'"),
-            ("comment behind", f"{number}M # comment"), ("comment behind", f"{number}M ; c"),
-            ("word", rng.choice(["max", "Infinity", "none", "unlimited", "%H", "%h"])),
-            ("infinity", "infinity"), ("infinity", "infinity"),
-            ("empty", ""), ("empty", ""),
-            ("zero", rng.choice(["0", "0%", "0M", "0.0K"])),
-            ("percent", f"{rng.choice([1, 12, 50, 100])}%"),
-            ("percent decimals", rng.choice(["12.5%", "12.55%", "0.01%", "99.99%"])),
-            ("permille", rng.choice(["500\u2030", "12.5\u2030", "1000\u2030"])),
-            ("permyriad", rng.choice(["5000\u2031", "10000\u2031"])),
-            ("bad share", rng.choice(["101%", "50 %", "12.555%", "100.01%", "12.\u2030", "1.5\u2031", ".5%"])),
-            ("share in other bases", rng.choice(["0x32%", "010%", "0b11%", "0o17%", "+5%"])),
-            ("too large", rng.choice(["16E", "18446744073709551615", "99999999999999999999"])),
-            ("largest", rng.choice(["18446744073709551614", "15E", "15.5E"])),
-            ("odd blanks", f"\v{number}M"), ("odd blanks", f"{number}\tM"),
-        ])
-        return text, kind
-
-    def boolean(self):
-        kind, text = self.rng.choice([
-            ("boolean", self.pick("yes", "YES", "true", "True", "on", "1", "y", "t")),
-            ("boolean", self.pick("no", "NO", "false", "off", "0", "n", "f")),
-            ("bad boolean", self.pick("", "maybe", "2", "yes please")),
-        ])
-        return text, kind
-
-    def line(self, types="service"):
-        """One assignment of a memory setting as (key, value); counts its rules."""
-        rng = self.rng
-        r = rng.random()
-        if r < 0.72:
-            key = rng.choice(self.sizes)
-            value, kind = self.value()
-        elif r < 0.79:
-            key = "MemoryAccounting"
-            value, kind = self.boolean()
-        elif r < 0.85:
-            key = "Delegate"
-            value, kind = self.turn(*[
-                ("memory pids", "delegate list"), ("cpu", "delegate list"),
-                ('"memory" cpu', "delegate list"), ("memory\\ cpu", "delegate list"),
-                ("yes", "delegate boolean"), ("no", "delegate boolean"), ("", "delegate reset"),
-                ("nonsense", "delegate list"), ('"memory', "delegate open quote"),
-            ])
-        elif r < 0.90:
-            key = "DisableControllers"
-            value, kind = self.turn(*[
-                ("memory", "disable list"), ("cpu memory", "disable list"), ("cpu", "disable list"),
-                ("", "disable reset"), ("nonsense", "disable nonsense"), ('"memory"', "disable quoted"),
-            ])
-        elif r < 0.93:
-            key = rng.choice(["ManagedOOMSwap", "ManagedOOMMemoryPressure"])
-            value, kind = self.turn(*[("kill", "oom mode"), ("auto", "oom mode"), ("", "oom mode reset"),
-                                      ("Kill", "bad oom mode")])
-        elif r < 0.95:
-            key = "ManagedOOMMemoryPressureLimit"
-            value, kind = self.turn(*[("50%", "oom share"), ("12.5%", "oom share"), ("", "oom share reset"),
-                                      ("5", "bad oom share"), ("0%", "oom share")])
-        elif r < 0.97:
-            key = "ManagedOOMPreference"
-            value, kind = self.turn(*[("avoid", "oom preference"), ("omit", "oom preference"),
-                                      ("none", "oom preference"), ("", "bad oom preference"),
-                                      ("Omit", "bad oom preference")])
-        else:
-            key = "OOMPolicy"
-            value, kind = self.turn(*[("stop", "oom policy"), ("kill", "oom policy"),
-                                      ("continue", "oom policy"), ("", "bad oom policy"), ("halt", "bad oom policy")])
-        self.rule("value: " + kind)
-        return key, value
-
-    # --- syntax ---
-
-    def assignment(self, key, value):
-        rng = self.rng
-        left = rng.choice(["", "", "", " ", "\t", "  "])
-        middle = rng.choice(["=", "=", "=", " = ", "\t=", "= "])
-        right = rng.choice(["", "", "", " ", "\t "])
-        if left or middle != "=" or right:
-            self.rule("syntax: blanks around key and value")
-        if value and len(value) > 2 and rng.random() < 0.06:
-            at = rng.randrange(1, len(value))
-            self.rule("syntax: continued value")
-            return f"{left}{key}{middle}{value[:at]}\\\n{rng.choice(['', ' ', '# no comment?', ''])}{value[at:]}{right}\n".encode()
-        return f"{left}{key}{middle}{value}{right}\n".encode()
-
-    def oddity(self, section):
-        """Bytes between assignments; (bytes, stops)."""
-        rng = self.rng
-        kind = rng.choice([
-            "comment", "comment", "blank line", "continued comment", "comment in continuation",
-            "pending continuation", "backslash and blank", "double backslash", "no equals", "no key",
-            "unknown key", "X key", "unknown section", "X section", "other section", "same section again",
-            "CR line", "CRLF", "NUL line", "LF NUL", "BOM", "wrong case key", "wrong case section",
-            "empty section", "not UTF-8 comment", "setting in [Unit]", "key before equals twice",
-            "lookalike key",
-        ])
-        self.rule("syntax: " + kind)
-        back = f"[{section}]\n".encode()
-        key, value = rng.choice(self.sizes), f"{rng.randrange(1, 99)}M"
-        pair = f"{key}={value}".encode()
-        return {
-            "comment": b"# " + pair + b"\n", "blank line": b" \t \n",
-            "continued comment": b"; " + pair + b"\\\n",
-            "comment in continuation": b"X-a=b\\\n# " + pair + b"\n  ; c\\\n c\n",
-            "pending continuation": b"X-a=b\\\n" + pair + b"\n" + pair + b"\n",
-            "backslash and blank": b"X-a=b\\ \n" + pair + b"\n",
-            "double backslash": b"X-a=b\\\\\n" + pair + b"\n",
-            "no equals": b"MemoryMax\n", "no key": b"=" + value.encode() + b"\n",
-            "unknown key": b"Memory=5M\n", "X key": b"X-" + pair + b"\n",
-            "unknown section": b"[Foo]\n" + pair + b"\n" + back,
-            "X section": b"[X-Foo]\n" + pair + b"\n" + back,
-            "other section": (b"[Slice]\n" if section != "Slice" else b"[Service]\n") + pair + b"\n" + back,
-            "same section again": b"  " + back, "CR line": pair + b"\rX-a=b\r",
-            "CRLF": pair + b"\r\n" + pair + b"\n\r", "NUL line": pair + b"\0X-a=b\0",
-            "LF NUL": pair + b"\n\0" + b"X-a=b\r\n\0",
-            "BOM": b"\xef\xbb\xbf" + pair + b"\n", "wrong case key": pair.lower() + b"\n",
-            "wrong case section": back.lower() + pair + b"\n" + back,
-            "empty section": b"[]\n" + pair + b"\n" + back,
-            "not UTF-8 comment": b"#\xff\xfe\n", "setting in [Unit]": b"[Unit]\n" + pair + b"\n" + back,
-            "key before equals twice": f"{key} = {key}={value}\n".encode(),
-            "lookalike key": b"MemoryDenyWriteExecute=no\nMemoryMaxx=5M\nAllowedMemoryNodes=0\n"
-            if section == "Service" else b"AllowedMemoryNodes=0\nMemoryMaxx=5M\n",
-        }[kind]
-
-    def stop(self):
-        """Bytes at which systemd stops reading."""
-        rng = self.rng
-        kind = rng.choice(["bad header", "header with text behind", "quote in header", "not UTF-8",
-                           "noncharacter", "not UTF-8 in continuation"])
-        self.rule("stop: " + kind)
-        return {
-            "bad header": b"[bad\n", "header with text behind": b"[Service] x\n",
-            "quote in header": b"[Ser'vice]\n", "not UTF-8": b"X-a=\xff\n",
-            "noncharacter": b"X-a=\xef\xb7\x90\n", "not UTF-8 in continuation": b"X-a=b\\\n\xc3\n",
-        }[kind]
-
-    def make_long_line(self, n):
-        """Lines at the limit: the last that fits, and the first that does not."""
-        kind = self.turn("comment", "line", "continuation")
-        over = self.turn(0, 1)
-        self.rule(f"limit: {kind} {'of one byte too much' if over else 'that fits'}")
-        long = {
-            "comment": b"#" + b"x" * (LINE_MAX - 2 + over),
-            "line": b"X-a=" + b"x" * (LINE_MAX - 5 + over),
-            "continuation": b"X-a=b\\\n" + b"x" * (LINE_MAX - 6 + over),
-        }[kind] + b"\n"
-        text = b"[Service]\nMemoryMax=5M\n" + long + b"MemoryLow=5M\n"
-        name = f"long{n}.service"
-        if self.turn("unit", "drop-in") == "unit":
-            self.put(f"a/{name}", b"[Service]\nExecStart=/bin/true\n" + text)
-        else:
-            self.put(f"a/{name}", b"[Service]\nExecStart=/bin/true\n")
-            self.put(f"b/{name}.d/x.conf", text)
-        self.want(name)
-
-    def text(self, section, head=b"", lines=None, stop=0.03):
-        rng = self.rng
-        out = [head, f"[{section}]\n".encode()]
-        for _ in range(rng.randrange(1, 4) if lines is None else lines):
-            if rng.random() < 0.45:
-                out.append(self.oddity(section))
-            out.append(self.assignment(*self.line()))
-        if rng.random() < stop:
-            out.append(self.stop())
-            key, value = self.line()
-            out.append(self.assignment(key, value))
-        text = b"".join(out)
-        if rng.random() < 0.03:
-            self.rule("syntax: continuation pending at the end")
-            text = text.rstrip(b"\n") + b"\\"
-        elif rng.random() < 0.05:
-            self.rule("syntax: no newline at the end")
-            text = text.rstrip(b"\n")
-        if rng.random() < 0.03 and not text.startswith(b"\xef"):
-            self.rule("syntax: BOM at the start")
-            text = b"\xef\xbb\xbf" + text
-        return text
-
-    # --- units ---
-
-    DIRS = ("a", "b", "c")
-
-    def put(self, path, data):
-        self.files[path] = data
-
-    def service(self, name, where=None, lines=None, **kw):
-        where = where or self.pick(*self.DIRS)
-        head = b"[Service]\nExecStart=/bin/true\n"
-        self.put(f"{where}/{name}", self.text("Service", head=head, lines=lines, **kw))
-        self.want(name)
-
-    def want(self, name):
-        self.wanted.append(name)
-        self.cases += 1
-
-    def dropin(self, where, stem, file, section="Service"):
-        path = f"{where}/{stem}.d/{file}"
-        kind = self.rng.random()
-        if kind < 0.06:
-            self.rule("drop-in: empty file")
-            self.put(path, b"")
-        elif kind < 0.12:
-            self.rule("drop-in: link to /dev/null")
-            self.links[path] = "/dev/null"
-        elif kind < 0.15:
-            self.rule("drop-in: dangling link")
-            self.links[path] = "nowhere.conf"
-        elif kind < 0.18:
-            self.rule("drop-in: link to a file")
-            self.put(f"elsewhere/{stem}-{file}-{where}", self.text(section))
-            self.links[path] = f"@TOP@/elsewhere/{stem}-{file}-{where}"
-        elif kind < 0.20:
-            self.rule("drop-in: a directory")
-            self.dirs.add(path)
-        else:
-            self.put(path, self.text(section, lines=1, stop=0.06))
-
-    FILES = ("10-x.conf", "50-x.conf", "50-MemoryMax.conf", "90-z.conf", "Z.conf", "a.conf")
-
-    def odd_files(self, where, stem):
-        kind = self.rng.choice(["hidden", "backup", "no .conf"])
-        self.rule("drop-in: " + kind)
-        name = {"hidden": ".50-x.conf", "backup": "50-x.conf~", "no .conf": "50-x.txt"}[kind]
-        self.put(f"{where}/{stem}.d/{name}", b"[Service]\nMemoryMax=77M\nMemoryLow=77M\n")
-
-    def dropins(self, stems, section="Service"):
-        """stems: (stem, rule)."""
-        for stem, rule in stems:
-            if self.rng.random() < 0.55:
-                for _ in range(self.rng.randrange(1, 3)):
-                    self.rule("drop-in: " + rule)
-                    self.dropin(self.pick(*self.DIRS), stem, self.pick(*self.FILES), section)
-                if self.rng.random() < 0.15:
-                    self.odd_files(self.pick(*self.DIRS), stem)
-
-    def unit(self, n):
-        rng = self.rng
-        kind = rng.choices(
-            ["plain", "plain dropins", "prefix", "instance", "alias", "masked", "linked", "slice", "shadow",
-             "wants instance", "odd link", "other type", "subdir link", "in slice", "long line"],
-            [26, 13, 8, 8, 9, 5, 4, 8, 3, 3, 10, 5, 3, 6, 7])[0]
-        getattr(self, "make_" + kind.replace(" ", "_"))(n)
-
-    def make_plain(self, n):
-        self.service(f"p{n}.service")
-
-    def make_plain_dropins(self, n):
-        name = f"d{n}.service"
-        self.service(name)
-        self.dropins([(name, "own name")])
-
-    def make_prefix(self, n):
-        a, b = f"x{n}", self.pick("y", "y-z", "y--z", "y-")
-        name = f"{a}-{b}.service"
-        self.service(name)
-        stems = [(name, "own name"), (f"{a}-.service", "prefix")]
-        if b == "y-z":
-            stems.append((f"{a}-y-.service", "longer prefix"))
-        if b == "y--z":
-            stems += [(f"{a}-y-.service", "doubled dash"), (f"{a}-y--.service", "doubled dash")]
-        if b == "y-":
-            stems += [(f"{a}-y.service", "dash at the end (no drop-in)")]
-        self.dropins(stems)
-
-    def make_instance(self, n):
-        prefix = self.pick(f"t{n}", f"t{n}-u", f"t{n}-u-v")
-        name = f"{prefix}@i.service"
-        self.rule("unit: instance of a template")
-        self.put(f"{self.pick(*self.DIRS)}/{prefix}@.service", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-        if self.rng.random() < 0.3:
-            self.rule("unit: instance with a file of its own")
-            self.put(f"{self.pick(*self.DIRS)}/{name}", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-        self.want(name)
-        stems = [(name, "instance"), (f"{prefix}@.service", "template")]
-        if "-" in prefix:
-            stems += [(f"t{n}-.service", "cut template"), (f"t{n}-@i.service", "cut instance"),
-                      (f"t{n}-@.service", "cut template instance")]
-        self.dropins(stems)
-
-    def make_wants_instance(self, n):
-        # loaded by the link's own name, whatever it points to
-        name = f"w{n}@j.service"
-        self.rule("unit: instance named by a .wants link")
-        self.put(f"{self.pick(*self.DIRS)}/w{n}@.service", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-        self.links[f"{self.pick(*self.DIRS)}/all.target.wants/{name}"] = self.pick(f"../w{n}@.service", f"/nowhere/w{n}@.service", "other.service")
-        self.cases += 1
-        self.wanted.append(name)
-
-    def make_alias(self, n):
-        rng = self.rng
-        kind = self.turn("plain", "chain", "template", "instance to template", "absolute", "long chain")
-        self.rule("alias: " + kind)
-        real, alias = f"r{n}.service", f"al{n}-k.service"
-        where = self.pick(*self.DIRS)
-        if kind in ("template", "instance to template"):
-            self.put(f"{self.pick(*self.DIRS)}/r{n}@.service", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-            if kind == "template":
-                self.links[f"{where}/al{n}@.service"] = f"r{n}@.service"
-            else:
-                self.links[f"{where}/al{n}@i.service"] = f"r{n}@.service"
-            self.want(self.pick(f"r{n}@i.service", f"al{n}@i.service") if kind == "template" else f"al{n}@i.service")
-            self.dropins([(f"r{n}@i.service", "instance"), (f"al{n}@i.service", "alias"), (f"r{n}@.service", "template")])
-            return
-        self.put(f"{self.pick(*self.DIRS)}/{real}", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-        if kind == "absolute":
-            self.links[f"{where}/{alias}"] = f"@TOP@/{self.pick(*self.DIRS)}/{real}"
-        elif kind == "chain":
-            self.links[f"{where}/{alias}"] = f"mid{n}.service"
-            self.links[f"{self.pick(*self.DIRS)}/mid{n}.service"] = real
-        elif kind == "long chain":
-            hops = self.turn(5, 6, 7, 8)
-            names = [alias] + [f"hop{n}-{i}.service" for i in range(hops)] + [real]
-            for a, b in zip(names, names[1:]):
-                self.links[f"{self.pick(*self.DIRS)}/{a}"] = b
-        else:
-            self.links[f"{where}/{alias}"] = real
-        self.want(self.pick(real, alias) if kind != "long chain" else alias)
-        # only one alias has drop-ins: systemd's order among several is not defined
-        self.dropins([(real, "own name"), (alias, "alias"), (f"al{n}-.service", "alias prefix")])
-
-    def make_masked(self, n):
-        name = f"m{n}.service"
-        kind = self.turn("link to /dev/null", "empty file", "alias of a mask", "link to an empty file")
-        self.rule("mask: " + kind)
-        self.put(f"c/{name}", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-        if kind == "link to /dev/null":
-            self.links[f"a/{name}"] = "/dev/null"
-        elif kind == "empty file":
-            self.put(f"b/{name}", b"")
-        elif kind == "alias of a mask":
-            self.links[f"a/{name}"] = f"mm{n}.service"
-            self.links[f"b/mm{n}.service"] = "/dev/null"
-        else:
-            self.put(f"elsewhere/empty{n}", b"")
-            self.links[f"a/{name}"] = f"@TOP@/elsewhere/empty{n}"
-        self.want(name)
-        self.dropins([(name, "of a masked unit")])
-
-    def make_linked(self, n):
-        name = f"l{n}.service"
-        kind = self.turn("linked", "linked under another name", "dangling")
-        self.rule("link: " + kind)
-        if kind == "dangling":
-            self.links[f"{self.pick('a', 'b')}/{name}"] = "@TOP@/elsewhere/missing.service"
-        else:
-            target = name if kind == "linked" else f"other{n}.txt"
-            self.put(f"elsewhere/{target}", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-            self.links[f"{self.pick('a', 'b')}/{name}"] = self.pick(f"@TOP@/elsewhere/{target}", f"../elsewhere/{target}")
-        self.want(name)
-        self.dropins([(name, "own name")])
-
-    def make_odd_link(self, n):
-        """Links that are no alias: what stands behind them in the search path counts."""
-        name = f"o{n}.service"
-        kind = self.turn("to itself", "other type", "no unit name", "template", "broken alias", "loop", "subdirectory")
-        self.rule("odd link: " + kind)
-        self.put(f"c/{name}", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-        self.links[f"a/{name}"] = {
-            "to itself": f"@TOP@/c/{name}", "other type": f"o{n}.socket", "no unit name": "foo",
-            "template": f"o{n}@.service", "broken alias": f"missing{n}.service", "loop": f"loop{n}.service",
-            "subdirectory": f"sub/o{n}-real.service",
-        }[kind]
-        if kind == "loop":
-            self.links[f"b/loop{n}.service"] = name
-        if kind == "subdirectory":
-            self.put(f"b/o{n}-real.service", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-        self.want(name)
-
-    def make_shadow(self, n):
-        self.rule("unit: in several directories")
-        name = f"s{n}.service"
-        for where in self.rng.sample(self.DIRS, 2):
-            self.put(f"{where}/{name}", self.text("Service", b"[Service]\nExecStart=/bin/true\n"))
-        self.want(name)
-        self.dropins([(name, "own name")])
-
-    def make_slice(self, n):
-        name = self.pick(f"sl{n}.slice", f"sl{n}-k.slice", f"sl{n}-k-l.slice")
-        if self.rng.random() < 0.6:
-            self.rule("slice: with a file")
-            self.put(f"{self.pick(*self.DIRS)}/{name}", self.text("Slice"))
-        else:
-            self.rule("slice: without a file")
-        self.want(name)
-        self.dropins([(name, "own name"), (f"sl{n}-.slice", "prefix")], "Slice")
-
-    def make_in_slice(self, n):
-        name = f"i{n}.service"
-        kind = self.turn("set", "set twice", "in a drop-in", "no slice", "invalid")
-        self.rule("Slice=: " + kind)
-        lines = {"set": f"Slice=q{n}.slice", "set twice": f"Slice=q{n}.slice\nSlice=q{n}-r.slice",
-                 "in a drop-in": "", "no slice": "", "invalid": self.pick("Slice=", "Slice=foo", "Slice=a--b.slice", "Slice=x.service")}[kind]
-        self.put(f"a/{name}", f"[Service]\nExecStart=/bin/true\n{lines}\n".encode())
-        if kind == "in a drop-in":
-            self.put(f"b/{name}.d/slice.conf", f"[Service]\nSlice=q{n}-s.slice\n".encode())
-        self.want(name)
-
-    def make_other_type(self, n):
-        kind = self.turn("socket", "scope section", "type cannot have it")
-        self.rule("type: " + kind)
-        if kind == "socket":
-            name = f"k{n}.socket"
-            self.put(f"a/k{n}.service", b"[Service]\nExecStart=/bin/true\n")
-            self.put(f"a/{name}", self.text("Socket", b"[Socket]\nListenStream=/run/none%d\n" % n))
-        elif kind == "scope section":
-            name = f"k{n}.service"
-            self.put(f"a/{name}", b"[Service]\nExecStart=/bin/true\n[Scope]\nMemoryMax=1M\n[Socket]\nMemoryLow=2M\n")
-        else:
-            name = f"k{n}.socket"
-            self.put(f"a/k{n}.service", b"[Service]\nExecStart=/bin/true\n")
-            self.put(f"a/{name}", b"[Socket]\nListenStream=/run/none%d\nDelegate=yes\nManagedOOMSwap=kill\n" % n)
-        self.want(name)
-
-    def make_subdir_link(self, n):
-        name = f"sd{n}.service"
-        kind = self.turn("absolute", "relative")
-        self.rule("drop-in directory: " + kind + " link")
-        self.put(f"a/{name}", self.text("Service", b"[Service]\nExecStart=/bin/true\n", lines=1))
-        self.put(f"elsewhere/{name}.d/x.conf", b"[Service]\nMemoryMax=123M\n")
-        self.links[f"b/{name}.d"] = f"@TOP@/elsewhere/{name}.d" if kind == "absolute" else f"../elsewhere/{name}.d"
-        self.want(name)
-
-
-def generate(seed, cases, version, type_level):
-    c = Cases(random.Random(seed), version)
-    n = 0
-    while c.cases < cases:
-        c.unit(n)
-        n += 1
-    if type_level:
-        for file in c.FILES[:4]:
-            c.rule("drop-in: type level")
-            where = c.pick(*c.DIRS)
-            c.put(f"{where}/service.d/{file}", b"[Service]\n" + c.assignment("MemoryHigh", "33M"))
-    return c
-
-
-def write_tree(c, top):
-    def place(path):
-        full = os.path.join(top, path)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        return full
-
-    for d in c.DIRS + ("elsewhere", "run"):
-        os.makedirs(os.path.join(top, d), exist_ok=True)
-    os.chmod(os.path.join(top, "run"), 0o777)
-    for path in c.dirs:
-        if path not in c.files and path not in c.links:
-            os.makedirs(os.path.join(top, path), exist_ok=True)
-    for path, data in c.files.items():
-        if path in c.links or os.path.isdir(os.path.join(top, path)):
-            continue
-        with open(place(path), "wb") as f:
-            f.write(data)
-    for path, target in c.links.items():
-        full = place(path)
-        if os.path.lexists(full):
-            continue
-        os.symlink(target.replace("@TOP@", c.top), full)
-    wants = "\n".join("Wants=" + " ".join(c.wanted[i:i + 50]) for i in range(0, len(c.wanted), 50))
-    with open(os.path.join(top, "a/all.target"), "w") as f:
-        f.write("[Unit]\n" + wants + "\n")
 
 
 # --- systemd's answers ---
 
-def run_systemd(args, top, dirs):
-    env = {
-        "SYSTEMD_UNIT_PATH": ":".join(dirs), "SYSTEMD_LOG_TARGET": "console",
-        "SYSTEMD_LOG_LEVEL": "err", "XDG_RUNTIME_DIR": os.path.join(top, "run"),
-        "PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8",
-    }
+class Systemd:
+    """A systemd to ask: this system's, or the one in a root."""
 
-    def child():
-        if args.root:
-            os.chroot(args.root)
-        os.chdir("/")
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+    def __init__(self, path="/lib/systemd/systemd", root=""):
+        self.path = path
+        self.root = root.rstrip("/")
+        out = self.run(path, ["--version"], {}).stdout
+        self.version = int(re.match(rb"systemd (\d+)", out).group(1))
 
-    return subprocess.run([args.systemd, "--test", "--user", "--unit=all.target"], env=env, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=child, timeout=300)
+    def run(self, program, words, env, user=0):
+        """A program of the root; newer ones need /proc and a cgroup file system."""
+        script = "user=$1; shift; "
+        if self.root:
+            script += ('mount --rbind /proc "$0/proc" && mount --bind /sys "$0/sys" && '
+                       'mount -t cgroup2 cgroup2 "$0/sys/fs/cgroup" && ')
+        script += 'exec chroot --userspec=$user:$user --groups=$user "$0" env -i "$@"'
+        return subprocess.run(
+            ["unshare", "--mount", "sh", "-c", script, self.root or "/", str(user),
+             *[f"{k}={v}" for k, v in env.items()], program, *words],
+            check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+
+    def load(self, dirs, runtime):
+        """{name: Unit} of all that all.target wants; the paths are as the root has them."""
+        env = {
+            "SYSTEMD_UNIT_PATH": ":".join(dirs), "SYSTEMD_LOG_TARGET": "console",
+            "SYSTEMD_LOG_LEVEL": "err", "XDG_RUNTIME_DIR": runtime,
+            "PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8",
+        }
+        r = self.run(self.path, ["--test", "--user", "--unit=all.target"], env, NOBODY)
+        units = parse_dump(r.stdout)
+        if "all.target" not in units:
+            sys.exit(f"systemd --test gave no answer (exit {r.returncode}):\n"
+                     f"{r.stderr.decode('utf-8', 'replace')[:2000]}")
+        return units
 
 
 class Unit:
@@ -615,11 +111,16 @@ def parse_dump(out):
 
 # --- ours ---
 
-def run_dump(args, version, dirs, names):
-    r = subprocess.run([args.dump, f"--version={version}"] + dirs + ["--"], input="\n".join(names).encode() + b"\n",
+def run_dump(program, systemd, dirs, names, more=()):
+    """{name: Unit}, or None when the program failed."""
+    command = [program, f"--version={systemd.version}", *more]
+    if systemd.root:
+        command.append(f"--root={systemd.root}")
+    r = subprocess.run([*command, *dirs, "--"], input="\n".join(names).encode() + b"\n",
                        check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     if r.returncode != 0:
-        sys.exit(f"unit-dump failed: {r.stderr.decode('utf-8', 'replace')[:4000]}")
+        print(f"unit-dump failed ({r.returncode}): {r.stderr.decode('utf-8', 'replace')[:4000]}")
+        return None
     units, unit = {}, None
     for line in r.stdout.decode("utf-8", "replace").split("\n"):
         word, _, rest = line.partition(" ")
@@ -641,6 +142,13 @@ def run_dump(args, version, dirs, names):
     return units
 
 
+def run_path(program, systemd, manager):
+    """The directories that the loader would search."""
+    r = subprocess.run([program, manager, f"--version={systemd.version}", f"--root={systemd.root or '/'}",
+                        "--paths"], check=True, capture_output=True, text=True)
+    return r.stdout.split()
+
+
 def physical_memory():
     with open("/proc/meminfo", encoding="ascii") as f:
         total = int(re.search(r"MemTotal:\s+(\d+)", f.read()).group(1)) * 1024
@@ -660,12 +168,36 @@ def expected_size(key, value, ram):
     return int(value)
 
 
-def resolved(path):
+def resolved(path, root, hops=0):
+    """Where a path leads inside the root."""
+    done = "/"
+    for part in path.split("/"):
+        if part in ("", "."):
+            continue
+        if part == "..":
+            done = os.path.dirname(done)
+            continue
+        here = os.path.join(done, part)
+        if os.path.islink(root + here) and hops < 40:
+            here = resolved(os.path.join(done, os.readlink(root + here)), root, hops + 1)
+        done = here
+    return done
+
+
+def shown(path, root):
     """systemd shows drop-ins by their directory's real place, we by the one it was found in."""
-    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    return os.path.join(resolved(os.path.dirname(path), root), os.path.basename(path))
 
 
-def compare(ours, theirs, ram, sizes):
+def delegation(theirs):
+    """(whether a unit delegates, the controllers): v254 put both into one line."""
+    value = theirs.values.get("Delegate", theirs.values.get("Delegate:"))
+    if value in ("yes", "no"):
+        return value == "yes", theirs.values.get("DelegateControllers", "").split()
+    return value is not None, (value or "").split()
+
+
+def compare(ours, theirs, ram, sizes, root):
     """The differences, as text."""
     if ours.state == "error" and theirs.state in ("error", "not-found"):
         return []
@@ -675,11 +207,13 @@ def compare(ours, theirs, ram, sizes):
     out = []
     if ours.state != theirs.state:
         return [f"state: {ours.state}, systemd: {theirs.state}"]
+    if ours.state == "masked" and ours.values:
+        out.append(f"a masked unit has {ours.values}")
     if ours.state != "loaded":
         return out
     if ours.fragment != theirs.fragment:
         out.append(f"fragment: {ours.fragment}, systemd: {theirs.fragment}")
-    if [resolved(p) for p in ours.dropins] != theirs.dropins:
+    if [shown(p, root) for p in ours.dropins] != theirs.dropins:
         out.append(f"drop-ins: {ours.dropins}, systemd: {theirs.dropins}")
     if sorted(ours.aliases) != sorted(theirs.aliases):
         out.append(f"aliases: {ours.aliases}, systemd: {theirs.aliases}")
@@ -696,9 +230,9 @@ def compare(ours, theirs, ram, sizes):
     accounting = theirs.values.get("MemoryAccounting")
     if accounting == "no" and "MemoryAccounting" in ours.values:
         out.append("MemoryAccounting: set, systemd: no")
-    delegated = "memory" in theirs.values.get("DelegateControllers", "").split()
-    if theirs.values.get("Delegate") is not None and delegated != ("Delegate" in ours.values):
-        out.append(f"Delegate: {ours.values.get('Delegate')}, systemd: {theirs.values.get('DelegateControllers')}")
+    delegates, controllers = delegation(theirs)
+    if ("memory" in controllers) != ("Delegate" in ours.values):
+        out.append(f"Delegate: {ours.values.get('Delegate')}, systemd: {controllers}")
     disabled = "memory" in theirs.values.get("DisableControllers", "").split()
     if "DisableControllers" in theirs.values and disabled != ("DisableControllers" in ours.values):
         out.append(f"DisableControllers: {ours.values.get('DisableControllers')}, systemd: {theirs.values.get('DisableControllers')}")
@@ -707,77 +241,106 @@ def compare(ours, theirs, ram, sizes):
             out.append(f"{key}: {ours.values.get(key)}, systemd: {theirs.values[key]}")
     if "ManagedOOMPreference" in theirs.values and theirs.values["ManagedOOMPreference"] != ours.values.get("ManagedOOMPreference", "none"):
         out.append(f"ManagedOOMPreference: {ours.values.get('ManagedOOMPreference')}, systemd: {theirs.values['ManagedOOMPreference']}")
+    for key, default in (("MemoryZSwapWriteback", "yes"),):
+        if key in theirs.values and (theirs.values[key] == default) == (key in ours.values):
+            out.append(f"{key}: {ours.values.get(key)}, systemd: {theirs.values[key]}")
     limit = theirs.values.get("ManagedOOMMemoryPressureLimit")
     if limit is not None:
         mine = ours.values.get("ManagedOOMMemoryPressureLimit", "0%").rstrip("%")
         if abs(float(mine) - float(limit.rstrip("%"))) > 0.005:
             out.append(f"ManagedOOMMemoryPressureLimit: {mine}, systemd: {limit}")
     if "OOMPolicy" in theirs.values:
-        default = "continue" if theirs.values.get("Delegate") == "yes" else "stop"
+        default = "continue" if delegates else "stop"
         if theirs.values["OOMPolicy"] != ours.values.get("OOMPolicy", default):
             out.append(f"OOMPolicy: {ours.values.get('OOMPolicy')}, systemd: {theirs.values['OOMPolicy']}")
     return out
 
 
-def systemd_version(args):
-    def child():
-        if args.root:
-            os.chroot(args.root)
-            os.chdir("/")
+# --- rounds ---
 
-    out = subprocess.run([args.systemd, "--version"], check=True, stdout=subprocess.PIPE, preexec_fn=child).stdout
-    return int(re.match(rb"systemd (\d+)", out).group(1))
+class Round:
+    """A tree of units, and what systemd makes of it. Leaving it removes the tree."""
 
+    def __init__(self, systemd, seed, cases, type_level, keep=False):
+        self.systemd = systemd
+        self.keep = keep
+        self.cases = generate.generate(seed, cases, systemd.version, type_level)
+        self.top = tempfile.mkdtemp(prefix="truth-", dir=systemd.root + "/tmp")
+        os.chmod(self.top, 0o755)
+        # as systemd sees it
+        inside = self.cases.top = self.top[len(systemd.root):]
+        generate.write_tree(self.cases, self.top)
+        self.dirs = [os.path.join(inside, d) for d in self.cases.DIRS]
+        self.theirs = systemd.load(self.dirs, os.path.join(inside, "run"))
+        self.ram = physical_memory()
 
-def one_round(args, seed, cases, version, type_level):
-    c = generate(seed, cases, version, type_level)
-    base = args.root or "/"
-    top_parent = args.keep or os.path.join(base, "tmp")
-    top = tempfile.mkdtemp(prefix="truth-", dir=top_parent)
-    os.chmod(top, 0o755)
-    # inside the root that systemd sees; a bind mount is not needed, the trees are equal
-    c.top = os.path.join("/", os.path.relpath(top, base)) if args.root else top
-    try:
-        write_tree(c, top)
-        dirs = [os.path.join(c.top, d) for d in c.DIRS]
-        r = run_systemd(args, c.top, dirs)
-        theirs = parse_dump(r.stdout)
-        if "all.target" not in theirs:
-            sys.exit(f"systemd --test gave no answer (exit {r.returncode}):\n{r.stderr.decode('utf-8', 'replace')[:2000]}")
-        if args.root:
-            ours = run_dump_in(args, version, dirs, c.wanted)
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.keep:
+            print(f"kept: {self.top}")
         else:
-            ours = run_dump(args, version, dirs, c.wanted)
-        differences = 0
-        ram = physical_memory()
-        for name in c.wanted:
-            other = theirs.get(name, Unit())
-            found = compare(ours[name], other, ram, c.sizes)
-            if found:
-                differences += 1
-                if differences <= args.show:
-                    print(f"{name}:\n    " + "\n    ".join(found))
-        compared = sum(1 for n in c.wanted if theirs.get(n, Unit()).state == "loaded")
-        return c, differences, compared
-    finally:
-        if not args.keep:
-            shutil.rmtree(top)
+            shutil.rmtree(self.top)
+
+    def differences(self, program):
+        """{name: [what differs]} of a program that prints what the loader says."""
+        ours = run_dump(program, self.systemd, self.dirs, self.cases.wanted)
+        if ours is None:
+            return {"(all)": ["no answer"]}
+        found = {}
+        for name in self.cases.wanted:
+            lines = compare(ours.get(name, Unit()), self.theirs.get(name, Unit()), self.ram,
+                            self.cases.sizes, self.systemd.root)
+            if lines:
+                found[name] = lines
+        return found
+
+    def loaded(self):
+        return sum(1 for n in self.cases.wanted if self.theirs.get(n, Unit()).state == "loaded")
 
 
-def run_dump_in(args, version, dirs, names):
-    """The same program, in the other root: it is linked against this system, so bring it in whole."""
-    del args, version, dirs, names
-    sys.exit("--root needs a unit-dump that runs there")
+def rounds(cases):
+    """(cases, with drop-ins of the type level): these apply to every service, so they get trees
+    of their own."""
+    return [(cases, False)] + [(max(cases // 30, 20), True)] * 6
+
+
+def judge(systemd, program, seed, cases, keep=False, show=10, quiet=False):
+    """Compares and prints; whether all is well."""
+    print(f"systemd {systemd.version}, seed {seed} (MEMCG_POLICY_SEED)")
+    rules, failed, total, compared = collections.Counter(), 0, 0, 0
+    for i, (n, type_level) in enumerate(rounds(cases)):
+        with Round(systemd, seed + i, n, type_level, keep) as one:
+            found = one.differences(program)
+            for name in list(found)[:show]:
+                print(f"{name}:\n    " + "\n    ".join(found[name]))
+            rules += one.cases.rules
+            failed += len(found)
+            total += one.cases.cases
+            compared += one.loaded()
+    if not quiet:
+        for rule, n in sorted(rules.items()):
+            print(f"{n:6} {rule}")
+    rare = [rule for rule, n in rules.items() if n < MIN_PER_RULE]
+    print(f"{total} units, {compared} of them loaded and compared in full, {failed} differ")
+    if rare:
+        print("too rare to count: " + ", ".join(sorted(rare)))
+    return not failed and not rare
+
+
+def random_seed():
+    return int(os.environ.get("MEMCG_POLICY_SEED") or random.SystemRandom().randrange(1 << 32))
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--dump", required=True)
     p.add_argument("--systemd", default="/lib/systemd/systemd")
-    p.add_argument("--root")
-    p.add_argument("--seed", type=int, default=int(os.environ.get("MEMCG_POLICY_SEED") or random.SystemRandom().randrange(1 << 32)))
+    p.add_argument("--root", default="")
+    p.add_argument("--seed", type=int, default=random_seed())
     p.add_argument("--cases", type=int, default=2600)
-    p.add_argument("--keep")
+    p.add_argument("--keep", action="store_true")
     p.add_argument("--show", type=int, default=10)
     p.add_argument("--quiet", action="store_true")
     args = p.parse_args()
@@ -785,29 +348,11 @@ def main():
     if os.geteuid() != 0:
         print("SKIP truth: needs root, to run systemd as nobody")
         return 77
-    if not os.path.exists((args.root or "") + args.systemd):
+    if not os.path.exists(args.root + args.systemd):
         print(f"SKIP truth: no {args.systemd}")
         return 77
-    version = systemd_version(args)
-    print(f"systemd {version}, seed {args.seed} (MEMCG_POLICY_SEED)")
-    rules, failed, cases, compared = collections.Counter(), 0, 0, 0
-    # drop-ins of the type level apply to every service, so they get rounds of their own
-    small = max(args.cases // 30, 20)
-    rounds = [(args.cases, False)] + [(small, True)] * 6
-    for i, (n, type_level) in enumerate(rounds):
-        c, differences, loaded = one_round(args, args.seed + i, n, version, type_level)
-        rules += c.rules
-        failed += differences
-        cases += c.cases
-        compared += loaded
-    if not args.quiet:
-        for rule, n in sorted(rules.items()):
-            print(f"{n:6} {rule}")
-    rare = [rule for rule, n in rules.items() if n < MIN_PER_RULE]
-    print(f"{cases} units, {compared} of them loaded and compared in full, {failed} differ")
-    if rare:
-        print("too rare to count: " + ", ".join(sorted(rare)))
-    return 1 if failed or rare else 0
+    systemd = Systemd(args.systemd, args.root)
+    return 0 if judge(systemd, args.dump, args.seed, args.cases, args.keep, args.show, args.quiet) else 1
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Prints what the loader makes of units: "unit-dump [--system] [--version=N] DIR... --
- * NAME...", for test/systemd/truth.py, which compares it with systemd's own answers. Names are
- * taken from standard input when none are given.
+ * Prints what the loader makes of units: "unit-dump [--system] [--version=N] [--root=DIR]
+ * DIR... -- NAME...", for test/systemd/truth.py, which compares it with systemd's own answers.
+ * Names are taken from standard input when none are given. "--paths" lists where it would look.
  */
 
 #include "base/diag.h"
@@ -51,7 +51,10 @@ static int dump(struct unit_loader *loader, const char *name)
 		       unit.sources.items[i]);
 	printf("slice %s\n", unit.slice ? unit.slice : "-");
 	for (size_t i = 0; i < unit.n_lines; i++)
-		if (unit.lines[i].state == UNIT_LINE_SET)
+		if (unit.lines[i].setting->ignored_since &&
+		    loader->version >= unit.lines[i].setting->ignored_since)
+			printf("ignored %s\n", unit.lines[i].setting->name);
+		else if (unit.lines[i].state == UNIT_LINE_SET)
 			print_value(&unit.lines[i]);
 		else
 			printf("rejected %s %s:%u\n", unit.lines[i].setting->name,
@@ -68,24 +71,33 @@ int main(int argc, char **argv)
 	struct root *root = NULL;
 	struct diag diag = {};
 	size_t budget = 100000000;
-	bool user = true;
+	const char *top = NULL;
+	bool user = true, paths = false;
 	int first = 1, last, r;
 
 	for (; first < argc && argv[first][0] == '-' && argv[first][1] == '-' && argv[first][2];
 	     first++) {
 		const char *version = str_skip_prefix(argv[first], "--version=");
 
+		top = str_skip_prefix(argv[first], "--root=") ?: top;
 		if (version)
 			loader.version = (unsigned)atoi(version);
 		else if (streq(argv[first], "--system"))
 			user = false;
+		else if (streq(argv[first], "--paths"))
+			paths = true;
 	}
 	for (last = first; last < argc && !streq(argv[last], "--"); last++)
 		;
-	r = root_open("/", ROOT_LIVE, &root);
-	if (r >= 0)
+	r = root_open(top ?: "/", top ? ROOT_OFFLINE : ROOT_LIVE, &root);
+	if (r >= 0 && paths)
+		r = unit_path_open(root, &(struct unit_owner){ .user = user }, loader.version,
+				   &path);
+	else if (r >= 0)
 		r = unit_path_open_list(root, (const char *const *)argv + first,
 					(size_t)(last - first), &path);
+	for (size_t i = 0; paths && r >= 0 && i < path.n; i++)
+		printf("%s\n", path.dirs[i].path);
 	loader.root = root;
 	loader.path = &path;
 	loader.user = user;
@@ -99,7 +111,7 @@ int main(int argc, char **argv)
 	}
 	for (int i = last + 1; i < argc && r >= 0; i++)
 		r = dump(&loader, argv[i]);
-	if (last + 1 >= argc) {
+	if (last + 1 >= argc && !paths) {
 		char line[512];
 
 		while (r >= 0 && fgets(line, sizeof(line), stdin)) {

@@ -104,16 +104,20 @@ def key(*parts):
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
-def bootstrap(suite, packages, *hooks):
-    """The path of a cached tar of a Debian system. hooks: mmdebstrap's arguments for hooks."""
+def bootstrap(suite, packages, *hooks, variant="minbase"):
+    """The path of a cached tar of a Debian system. hooks: mmdebstrap's arguments for hooks.
+
+    variant "extract": the packages are unpacked only, and none of their scripts has run.
+    """
     vm.need("mmdebstrap")
-    path = vm.cache_dir() / f"{suite}-{key(packages, hooks)}.tar"
+    recipe = (packages, hooks) if variant == "minbase" else (packages, hooks, variant)
+    path = vm.cache_dir() / f"{suite}-{key(*recipe)}.tar"
     with vm.lock(path.name):
         if path.exists():
             return path
         print(f"{suite}: bootstrapping ({len(packages)} packages and what they need)", flush=True)
         new = path.with_suffix(".new.tar")
-        command = ["mmdebstrap", "--quiet", "--variant=minbase", "--mode=root"]
+        command = ["mmdebstrap", "--quiet", f"--variant={variant}", "--mode=root"]
         # the Release files of sid, and at times of others, are past their date
         command += ["--aptopt=Acquire::Check-Valid-Until \"false\""]
         command += ["--aptopt=APT::Install-Recommends \"false\""]
