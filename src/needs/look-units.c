@@ -95,7 +95,7 @@ int look_unit_setting(struct look *look, const struct rule *rule)
 
 	if (r == -ENOMEM)
 		return r;
-	if (r < 0 || look->units->incomplete)
+	if (r < 0 || look->units->incomplete || look->units->unreadable)
 		look_failed(look, "/etc/systemd/system", r < 0 ? r : -EFBIG,
 			    "not all unit files could be read");
 	if (r < 0)

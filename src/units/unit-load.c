@@ -35,6 +35,7 @@ struct dropins {
 	struct subdir *subdirs;
 	size_t n_subdirs;
 	struct strv names; /* "foo.service.d", in the order of one search directory */
+	bool unreadable;   /* some of it */
 };
 
 static void dropins_done(struct dropins *dropins)
@@ -96,8 +97,12 @@ static int list_subdir(struct unit_loader *loader, size_t dir, const char *name,
 		return 0;
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return r;
-	if (r < 0)
-		return 0; /* unreadable: systemd warns and goes on */
+	if (r < 0) {
+		/* systemd warns and goes on, if it is the file system that does not let it */
+		dropins->unreadable |= unit_loader_note_unreadable(
+			loader, loader->path->dirs[dir].path, name, r);
+		return 0;
+	}
 	r = add_subdir(dropins, name, dir, listing.fd);
 	while (r >= 0 && unit_listing_next(&listing, &file, &type))
 		/* whatever the entry is, it hides others of its name */
@@ -262,6 +267,8 @@ static int apply_dropin(struct unit_loader *loader, struct unit *unit, struct dr
 		closep(&subdir->fd);
 	if (r == -ENOMEM)
 		return r;
+	dropins->unreadable |=
+		unit_loader_note_unreadable(loader, subdir->path, dropin->file, r);
 	/* a mask, or something that systemd cannot read either */
 	return r < 0 ? 0 : parse_text(loader, unit, true);
 }
@@ -284,7 +291,12 @@ static int load_dropins(struct unit_loader *loader, struct unit *unit)
 		r = apply_dropin(loader, unit, &dropins, &dropins.items[i]);
 	}
 	if (r >= 0 && *loader->budget == 0)
-		r = unit_parse_give_up(unit);
+		r = unit_parse_give_up(
+			unit,
+			"there are more files than are read, this may not be the last word");
+	if (r >= 0 && (dropins.unreadable || loader->path->unreadable))
+		r = unit_parse_give_up(
+			unit, "not all drop-ins of the unit can be read, run this as root");
 	return r;
 }
 
@@ -423,6 +435,8 @@ static int load_fragment(struct unit_loader *loader, struct unit *unit, size_t d
 		unit->state = UNIT_NOT_FOUND;
 		return 0;
 	}
+	if (unit_loader_note_unreadable(loader, unit_dir->path, file, r))
+		return 0;
 	if (r < 0) {
 		unit->state = UNIT_FAILED;
 		return str_printf(&unit->failure, "the unit does not load: %s", strerror(-r));
@@ -547,6 +561,24 @@ void unit_loader_done(struct unit_loader *loader)
 	unit_text_done(&loader->text);
 	free(loader->turns);
 	loader->turns = NULL;
+	free(loader->unreadable);
+	loader->unreadable = NULL;
+}
+
+bool unit_loader_note_unreadable(struct unit_loader *loader, const char *dir, const char *name,
+				 int r)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (r != -EACCES && r != -EPERM)
+		return false;
+	/* out of memory: others are told of without it */
+	if (str_printf(&path, "%s%s%s", dir, name ? "/" : "", name ? name : "") < 0 ||
+	    (loader->unreadable && !streq(path, loader->unreadable)))
+		loader->unreadable_others = true;
+	else if (!loader->unreadable)
+		loader->unreadable = TAKE_PTR(path);
+	return true;
 }
 
 int unit_load(struct unit_loader *loader, const char *name, struct unit *ret)

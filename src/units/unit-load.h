@@ -98,7 +98,7 @@ struct unit_fragments {
 
 struct unit_quadlets;
 
-/* What loading needs; all but text and turns is borrowed. Initialise with {}. */
+/* What loading needs; what unit_loader_done() frees is its own. Initialise with {}. */
 struct unit_loader {
 	const struct root *root;
 	const struct unit_path *path;
@@ -117,6 +117,9 @@ struct unit_loader {
 	const struct unit_quadlets *quadlets; /* NULL: none */
 	unsigned version;		      /* systemd's, 0: unknown */
 	bool user;
+	/* the first file or directory that this process may not read; and there are others */
+	char *unreadable;
+	bool unreadable_others;
 	size_t *budget; /* what may still be looked at: see struct unit_text */
 	struct diag *diag;
 	struct unit_text text;
@@ -124,6 +127,12 @@ struct unit_loader {
 };
 
 void unit_loader_done(struct unit_loader *loader);
+/*
+ * Notes a file, or a directory where name is NULL, that could not be read for the error r: true
+ * when that is for want of privileges, and then what it says is unknown.
+ */
+bool unit_loader_note_unreadable(struct unit_loader *loader, const char *dir, const char *name,
+				 int r);
 
 /* Loads the unit that has the name: 0 or an errno of this program, never of the unit. */
 int unit_load(struct unit_loader *loader, const char *name, struct unit *ret) _must_check_;

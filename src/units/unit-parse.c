@@ -313,10 +313,9 @@ static int fail_unit(struct unit *unit, enum unit_line_state state, const char *
 	return r < 0 || !unit->failure ? -ENOMEM : 0;
 }
 
-int unit_parse_give_up(struct unit *unit)
+int unit_parse_give_up(struct unit *unit, const char *reason)
 {
-	return withdraw(unit, UNIT_LINE_UNREAD,
-			"there are more files than are read, this may not be the last word");
+	return withdraw(unit, UNIT_LINE_UNREAD, reason);
 }
 
 static int stopped(struct unit *unit, const struct unit_parse *parse, struct ini *ini,

@@ -30,4 +30,4 @@ struct unit_parse {
 int unit_parse(const struct unit_parse *parse, struct unit *unit) _must_check_;
 
 /* Not all of the unit's files were read: what its settings are cannot be told. 0 or -ENOMEM. */
-int unit_parse_give_up(struct unit *unit) _must_check_;
+int unit_parse_give_up(struct unit *unit, const char *reason) _must_check_;

@@ -79,6 +79,8 @@ static int add_dir(struct unit_path *path, const char *spelt)
 	r = root_open_dir(path->root, spelt, &dir.fd);
 	if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
 		return r;
+	if (r == -EACCES && !path->unreadable)
+		path->unreadable = spelt;
 	if (r < 0)
 		return 0; /* not there, or not ours to read: systemd passes over it as well */
 	if (fstat(dir.fd, &st) < 0) {
@@ -153,7 +155,7 @@ int unit_path_open_list(const struct root *root, const char *const *dirs, size_t
 		path.spelt[path.n_spelt] = strdup(dirs[i]);
 		if (!path.spelt[path.n_spelt++])
 			return -ENOMEM;
-		r = add_dir(&path, dirs[i]);
+		r = add_dir(&path, path.spelt[path.n_spelt - 1]);
 		/* without a generator's directory (offline) the place is where it would be */
 		if (str_has_suffix(dirs[i], "/systemd/generator") ||
 		    (!path.generated && str_has_suffix(dirs[i], "/run/systemd/user")))

@@ -31,7 +31,9 @@ struct unit_path {
 	struct unit_dir *dirs;
 	size_t n;
 	bool whole_reads; /* all on file systems where only a file's end makes a read short */
-	char **spelt;	  /* the whole list, also of what does not exist */
+	const char
+		*unreadable; /* of spelt: the first that this process may not read, or NULL */
+	char **spelt;	     /* the whole list, also of what does not exist */
 	size_t n_spelt;
 	/* units that generators make stand before dirs[generated] */
 	size_t generated;

@@ -83,6 +83,8 @@ static int read_text(struct unit_loader *loader, int dir_fd, const char *dir_pat
 
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return r;
+	(void)unit_loader_note_unreadable(loader, dir_path, name,
+					  r); /* no text: told at the end */
 	return r < 0 ? 0 : 1;
 }
 
@@ -216,8 +218,11 @@ static int scan_dropins(struct scanner *scanner, size_t dir, const char *subdir,
 	r = unit_path_open_subdir(loader->path, dir, subdir, &listing.fd);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return r;
-	if (r < 0)
+	if (r < 0) {
+		(void)unit_loader_note_unreadable(loader, loader->path->dirs[dir].path, subdir,
+						  r); /* likewise */
 		return 0;
+	}
 	r = str_printf(&path, "%s/%s", loader->path->dirs[dir].path, subdir);
 	while (r >= 0 && unit_listing_next(&listing, &file, &type)) {
 		if (!unit_name_is_dropin(file))

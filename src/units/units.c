@@ -369,6 +369,23 @@ static int add_quadlet_services(struct gathering *g)
 	return strv_error(&g->more);
 }
 
+/* Whatever those files say is missing. */
+static bool tell_unreadable(const struct unit_path *path, const struct unit_loader *loader,
+			    struct diag *diag)
+{
+	struct diag_where where = {
+		.path = path->unreadable ? path->unreadable : loader->unreadable,
+		.hint = "run this as root",
+	};
+	bool others = path->unreadable ? loader->unreadable != NULL : loader->unreadable_others;
+
+	if (!where.path && !others)
+		return false;
+	diag_warning(diag, &where, "cannot be read%s: what it says is not told here",
+		     others ? ", nor can others" : "");
+	return true;
+}
+
 /* Names that no file of the search path knows, only the manager. */
 static int add_loaded(struct gathering *g, const struct strv *loaded)
 {
@@ -418,6 +435,8 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 		r = unit_expand(&scan, &path, owner->user, &g.more, &budget);
 	if (r >= 0)
 		r = load_all(&g, loader);
+	if (r >= 0)
+		units.unreadable = tell_unreadable(&path, loader, diag);
 	unit_loader_done(loader);
 	if (r >= 0 && owner->user && units.n > 0)
 		r = look_at_delegation(root, &units);

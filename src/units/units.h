@@ -20,6 +20,7 @@ struct units {
 	bool user;
 	bool undelegated; /* of a user manager: user@.service does not hand memory on */
 	bool incomplete;  /* more files than are looked at; diag says so */
+	bool unreadable;  /* files that this process may not read; likewise */
 };
 
 /*

@@ -87,17 +87,20 @@ class Tree:
         """kind has a place for the number"""
         return (kind % n for n in range(self.count))
 
-    def run(self, *words):
-        out = self.top / "out"
-        done = subprocess.run([args.once, out, program, "units", f"--root={self.top}", "--json", *words],
+    def run(self, *wrapper):
+        """wrapper: what starts the program, which is then a copy that anybody may run"""
+        out, start = self.top / "out", [program]
+        if wrapper:
+            start = [*wrapper, shutil.copy(program, self.top / "program")]
+        done = subprocess.run([args.once, out, *start, "units", f"--root={self.top}", "--json"],
                               env=ENVIRONMENT, stdout=subprocess.PIPE, check=True, timeout=TIMEOUT)
         wall, cpu, peak, status = map(int, done.stdout.split())
         text = out.read_bytes()
         assert status in (0, 6), f"exit status {status}: {text[-2000:].decode(errors='replace')}"
-        start = text.index(b"{") if text[:1] != b"{" else 0
         # the warnings of stderr come first
-        self.result = json.JSONDecoder().raw_decode(text[text.index(b'{"schema"'):].decode())[0]
-        self.said = text[:start].decode(errors="backslashreplace")
+        begin = text.index(b'{"schema"')
+        self.result = json.JSONDecoder().raw_decode(text[begin:].decode())[0]
+        self.said = text[:begin].decode(errors="backslashreplace")
         self.findings = self.result["findings"]
         self.peak = peak / 1024
         print(f"    {wall / 1e9:7.2f} s wall {cpu / 1e9:7.2f} s CPU {self.peak:7.1f} MiB "
@@ -404,6 +407,33 @@ def names(t):
     assert t.value("sane.service", "MemoryHigh") == "5M"
     assert len({f["unit"] for f in t.findings}) == 4, {f["unit"] for f in t.findings}
     t.findings = [f for f in t.findings if f["setting"] == "MemoryMax"]
+
+
+@tree
+def unreadable(t):
+    """files and directories that an ordinary user may not read: what they say is unknown, not left out"""
+    if os.getuid() != 0 or not shutil.which("setpriv"):
+        print("    SKIP unreadable: needs root and setpriv")
+        return
+    user = (shutil.which("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups")
+    os.chmod(t.top, 0o755)
+    t.write("open.service", LIMIT.format("1M"), t.usr)
+    t.write("half.service", LIMIT.format("1M"), t.usr)
+    t.write("half.service.d/secret.conf", "[Service]\nMemoryMax=2M\n")
+    os.chmod(t.etc / "half.service.d/secret.conf", 0o600)
+    t.run(*user)
+    half, = t.of("half.service")
+    assert half["state"] == "unknown" and "run this as root" in half["why"], half
+    assert t.warnings("cannot be read: what it says"), t.result["warnings"]
+    assert "root" not in t.of("open.service")[0]["why"]
+    os.chmod(t.etc, 0o700)
+    t.run(*user)
+    assert all("run this as root" in f["why"] for f in t.findings) and len(t.findings) == 2, t.findings
+    assert t.warnings("cannot be read: what it says") and t.result["warnings"][0]["path"] == "/etc/systemd/system"
+    os.chmod(t.etc, 0o755)
+    t.run()
+    assert t.value("half.service") == "2M"
+    t.findings = t.of("sane.service")
 
 
 failed = 0
