@@ -15,7 +15,7 @@
  * Where a manager runs it is asked, as "units" does: only it knows which units are active, and
  * instances that no file names. Without it the files are what was counted.
  */
-static int count_live_units(const struct cmd *cmd, struct host *host)
+static int count_live_units(const struct cmd *cmd, struct host *host, struct diag *diag)
 {
 	_cleanup_diag_ struct diag ignored = {}; /* "units" says it */
 	_cleanup_unit_views_ struct unit_views views = {};
@@ -24,8 +24,14 @@ static int count_live_units(const struct cmd *cmd, struct host *host)
 	if (root_mode(cmd->root) != ROOT_LIVE || !root_exists(cmd->root, "/run/systemd/system"))
 		return 0;
 	r = unit_views_load(cmd, host, &views, &ignored);
-	if (r < 0 || views.items[0].view.by_files)
-		return r == -ENOMEM ? r : 0;
+	if (r < 0)
+		return r;
+	if (views.items[0].view.by_files) {
+		diag_notice(diag, &(struct diag_where){ .hint = "memcg-policy units" },
+			    "units are counted by their files: %s",
+			    views.items[0].view.by_files_why ?: "the manager cannot be asked");
+		return 0;
+	}
 	unit_findings_count(&views.items[0].view.findings, &host->units);
 	return 0;
 }
@@ -60,7 +66,7 @@ static int load(const struct cmd *cmd, struct host *host, struct diag *diag)
 
 	r = host_load(cmd->root, HOST_NEEDS | HOST_VERDICT | HOST_UNITS, host, diag);
 	if (r >= 0)
-		r = count_live_units(cmd, host);
+		r = count_live_units(cmd, host, diag);
 	if (r >= 0)
 		r = look_at_initrd(cmd, host, diag);
 	if (r < 0)
