@@ -43,8 +43,20 @@ RECORDED = {
     "7.2": {"anon": (4207, 4893, 5063, 5095), "file-read": (937, 1155, 1160, 1159),
             "file-write": (2615, 2930, 2961, 2961)},
 }
-# Where the two programs are known to disagree, and nobody knows why yet: a note, not a failure.
-UNEXPLAINED = {("7.2", "anon", "child - root")}
+# Kernels that keep charges of several groups on a CPU search a list for each page, so a group costs
+# more the more groups charged there before it. {series: (groups in the list, instructions for one)}
+CHARGE_CACHE = {"7.2": (7, 8)}
+CHARGE_CACHE_TEXT = [
+    "The list: since 6.16 a CPU keeps charges of up to seven groups (before, of one), and looks through "
+    "them from the first",
+    "for each page that is charged. Counted by function on 7.2, `try_charge_memcg` takes 95.1 "
+    "instructions a page in the child",
+    "and 87.6 in the one four deep, the same in every sample; no other function differs by more "
+    "than 2.5. So a place",
+    "in the list is 7.5 instructions, and how much dearer a child is than the root depends on how many "
+    "groups charged on that",
+    "CPU before it. The same kernel booted to measure one child alone (`--where=root,depth=1`): 163.",
+]
 TOLERANCE = 0.05  # of the difference
 SLACK = 5  # instructions a page: a tick of the clock more or less
 
@@ -94,6 +106,14 @@ def is_near(got, want):
     return abs(got - want) <= max(TOLERANCE * abs(want), SLACK)
 
 
+def slack(series, workload, name):
+    """Instructions by which two programs may differ: where their groups stand in the list."""
+    if series in CHARGE_CACHE and workload == "anon" and name.endswith("child - root"):
+        groups, step = CHARGE_CACHE[series]
+        return (groups - 1) * step
+    return 0
+
+
 def check(series, table, reference, comparison):
     """(complaints, remarks): differences that are not those of the reference; recorded ones that
     are neither of the two programs'."""
@@ -105,13 +125,13 @@ def check(series, table, reference, comparison):
             wrong.append(f"{series} {workload}: {mine} is not in order")
         for name, a, b in DIFFERENCES:
             got, want = mine[a] - mine[b], theirs[a] - theirs[b]
-            known = (series, workload, name) in UNEXPLAINED
-            if not is_near(got, want) and not known:
+            list_walk = slack(series, workload, name)
+            if not is_near(got, want) and abs(got - want) > list_walk:
                 wrong.append(f"{series} {workload}: {name} is {got:.1f}, {want:.1f} by the reference")
             before = recorded[a] - recorded[b] if recorded else got
-            if not is_near(got, before) or known:
+            if not is_near(got, before) or not is_near(got, want):
                 remarks.append(f"{series} {workload}, {name}: {got:.0f}, the reference {want:.0f}, "
-                               f"recorded {before:.0f}{'; not explained yet' if known else ''}")
+                               f"recorded {before:.0f}{'; the list below' if list_walk else ''}")
     for one in comparison["rows"]:
         mine = table[one["workload"]]
         got, want = one["after"] - one["before"], mine[one["arm"]] - mine["off"]
@@ -185,7 +205,7 @@ def document(results, remarks):
                   "the same boot; 7.2 file-write off 2615, then 2644); places measured later agree to a "
                   "few instructions.", ""]
         lines += [f"* {remark}" for remark in remarks]
-        lines.append("")
+        lines += ["", *CHARGE_CACHE_TEXT, ""]
     return "\n".join(lines[:-1]) + "\n"
 
 
