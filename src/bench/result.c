@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/json.h"
 #include "base/root.h"
+#include "base/str.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -344,13 +345,15 @@ static int wrong(struct diag *diag, const char *path, const char *what)
 	return -EINVAL;
 }
 
+/* Whoever made the file: what it says is printed later, so no terminal may take it for orders.
+ */
 static int copy_string(const struct json *object, const char *key, char **ret)
 {
 	const char *value = json_as_string(json_get(object, key));
 
 	if (!value)
 		return 0;
-	*ret = strdup(value);
+	*ret = str_escape(value, strlen(value));
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -512,8 +515,10 @@ int result_from_json(const struct json *value, const char *path, struct result *
 	if (r >= 0 && json_is_array(json_get(value, "profile")))
 		r = json_print(json_get(value, "profile"), false, &result.profile);
 	for (size_t i = 0; i < json_length(warnings); i++) {
-		const char *text = json_as_string(json_get(json_at(warnings, i), "text"));
+		_cleanup_free_ char *text = NULL;
+		int e = copy_string(json_at(warnings, i), "text", &text);
 
+		r = r < 0 ? r : e;
 		if (text)
 			strv_add(&result.warnings, text);
 	}

@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/json.h"
 #include "base/root.h"
+#include "base/str.h"
 #include "bench/arms.h"
 #include "bench/context.h"
 #include "bench/env.h"
@@ -428,7 +429,7 @@ static int describe(struct run *run, const char *label)
 		result->n_arms++;
 	}
 	if (label) {
-		result->text[CONTEXT_LABEL] = strdup(label);
+		result->text[CONTEXT_LABEL] = str_escape(label, strlen(label));
 		if (!result->text[CONTEXT_LABEL])
 			return -ENOMEM;
 	}

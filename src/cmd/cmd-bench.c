@@ -40,8 +40,8 @@ static void announce(const struct cmd *cmd, const struct plan *plan)
 {
 	if (cmd->args->quiet)
 		return;
-	fprintf(stderr, "memcg-policy: measuring %zu workloads with up to %.0f MiB of memory",
-		plan->n_cases, (double)plan->bytes / 0x1p20);
+	fprintf(stderr, "memcg-policy: measuring %zu workload%s with up to %.0f MiB of memory",
+		plan->n_cases, plan->n_cases == 1 ? "" : "s", (double)plan->bytes / 0x1p20);
 	if (plan->fixed_rounds)
 		fprintf(stderr, ", %u rounds", plan->rounds);
 	else

@@ -29,6 +29,29 @@ static void test_round_trip(void **state _unused_)
 	assert_string_equal(text, text_again);
 }
 
+/* Files come from others, and what they say is printed: no terminal may take it for orders. */
+static void test_hostile_text(void **state _unused_)
+{
+	_cleanup_result_ struct result result = {}, again = {};
+	_cleanup_json_ struct json *value = NULL;
+	_cleanup_free_ char *text = NULL;
+	_cleanup_diag_ struct diag diag = {};
+
+	make_result(&result, "on\x1b[31m", "a", 3, 10, 1, noisy_cost);
+	free(result.arms[2].name);
+	result.arms[2].name = copy("child\n\x07");
+	free(result.cases[0].workload);
+	result.cases[0].workload = copy("\\x\x7f");
+	strv_add(&result.warnings, "\x1b]0;");
+	text = to_text(&result);
+	assert_int_equal(json_parse(text, strlen(text), &value, NULL), 0);
+	assert_int_equal(result_from_json(value, "x", &again, &diag), 0);
+	assert_string_equal(again.text[CONTEXT_MEMCG], "on\\x1b[31m");
+	assert_string_equal(again.arms[2].name, "child\\x0a\\x07");
+	assert_string_equal(again.cases[0].workload, "\\x\\x7f");
+	assert_string_equal(again.warnings.items[0], "\\x1b]0;");
+}
+
 /* Every way a file can be wrong is an error with a sentence, and none is a crash. */
 static void test_wrong_files(void **state _unused_)
 {
@@ -97,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_hostile_text),
 		cmocka_unit_test(test_wrong_files),
 		cmocka_unit_test(test_csv),
 	};
