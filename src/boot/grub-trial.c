@@ -479,9 +479,10 @@ static int plan_menu(const struct boot *boot, const char *cfg, struct changeset 
 
 	if (cs->refresh == REFRESH_RUN || changeset_find(cs, cfg))
 		return 0;
-	r = read_menu(boot, cfg, &menu, diag);
+	/* a menu that cannot be read is for those to say who need it */
+	r = root_read(boot->root, cfg, ROOT_MAX_GRUB_CFG, &menu, NULL);
 	if (r < 0 || !find_section(menu, &start, &end))
-		return r;
+		return r == -ENOMEM ? r : 0;
 	r = put_section(menu, NULL, &without, &size);
 	return r < 0 ? r
 		     : changeset_edit(cs, boot->root, cfg, ROOT_MAX_GRUB_CFG, without, size,
