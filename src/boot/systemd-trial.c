@@ -75,12 +75,17 @@ static bool loader_can(const struct root *root)
 	       size >= 12 && data[4] & FEATURE_ONE_SHOT;
 }
 
+static const char *const bootctl[] = { "bootctl", NULL };
+
 int systemd_trial_arm(const struct boot *boot, struct diag *diag)
 {
-	static const char *const argv[] = { "bootctl", "set-oneshot", FILE_NAME, NULL };
-	_cleanup_free_ char *chosen = NULL;
-	int r = tool_run(boot, argv, diag);
+	_cleanup_free_ char *chosen = NULL, *program = NULL;
+	int r = tool_find(boot->root, bootctl, &program);
 
+	if (r >= 0)
+		r = tool_run(boot,
+			     (const char *const[]){ program, "set-oneshot", FILE_NAME, NULL },
+			     diag);
 	if (r < 0)
 		return r;
 	r = image_loader_variable(boot->root, ONE_SHOT, &chosen);
@@ -207,15 +212,16 @@ static int plan_entry(const struct boot *boot, const struct boot_entry *base,
 int systemd_plan_trial(const struct boot *boot, const struct boot_state *state,
 		       const struct boot_words *words, struct changeset *cs, struct diag *diag)
 {
-	static const char *const argv[] = { "bootctl", "set-oneshot", FILE_NAME, NULL };
 	const struct boot_entry *base = boot_lasting_entry(state), *next = NULL;
-	_cleanup_free_ char *loader = NULL;
+	_cleanup_free_ char *loader = NULL, *program = NULL;
 	int r = esp_loader(boot->root, &loader);
 
-	if (r < 0)
+	if (r >= 0)
+		r = tool_find(boot->root, bootctl, &program);
+	if (r == -ENOMEM)
 		return r;
 	if (!loader || !str_skip_prefix(loader, "systemd-boot") || !loader_can(boot->root) ||
-	    !tool_exists(boot->root, "bootctl"))
+	    !program)
 		return refuse(
 			diag, NULL,
 			"systemd-boot did not say at this boot that it takes a choice for "
@@ -237,7 +243,8 @@ int systemd_plan_trial(const struct boot *boot, const struct boot_state *state,
 	if (r < 0 || (cs->n == 0 && state->once && next && next->trial))
 		return r;
 	cs->refresh = REFRESH_RUN;
-	return changeset_add_command(cs, argv);
+	return changeset_add_command(
+		cs, (const char *const[]){ program, "set-oneshot", FILE_NAME, NULL });
 }
 
 int systemd_plan_no_trial(const struct boot *boot, bool all, struct changeset *cs,
