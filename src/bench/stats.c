@@ -437,15 +437,15 @@ int stats_holm(double *p, size_t n)
 	if (!raw)
 		return -ENOMEM;
 	memcpy(raw, p, n * sizeof(*raw));
-	for (size_t k = 0; k < n; k++)
-		for (size_t j = 0; j < n; j++) {
-			size_t left = 0;
+	for (size_t j = 0; j < n; j++) {
+		size_t left = 0;
 
-			for (size_t i = 0; i < n; i++)
-				left += raw[i] >= raw[j];
+		for (size_t i = 0; i < n; i++)
+			left += raw[i] >= raw[j];
+		for (size_t k = 0; k < n; k++)
 			if (raw[j] <= raw[k])
 				p[k] = fmin(1, fmax(p[k], raw[j] * (double)left));
-		}
+	}
 	return 0;
 }
 

@@ -52,6 +52,28 @@ static void test_hostile_text(void **state _unused_)
 	assert_string_equal(again.warnings.items[0], "\\x1b]0;");
 }
 
+/* What is compared with each other is bounded. */
+static void test_too_many_cases(void **state _unused_)
+{
+	_cleanup_result_ struct result result = {}, again = {};
+	_cleanup_json_ struct json *value = NULL;
+	_cleanup_free_ char *text = NULL;
+	_cleanup_diag_ struct diag diag = {};
+
+	make_result(&result, "on", "a", 3, 10, 1, noisy_cost);
+	text = to_text(&result);
+	assert_int_equal(json_parse(text, strlen(text), &value, NULL), 0);
+	for (int i = 0; i < 1280; i++) {
+		struct json *more = json_new_object();
+
+		json_add_string(more, "name", "anon");
+		json_add_string(more, "unit", "page");
+		json_append(json_get(value, "workloads"), more);
+	}
+	assert_int_equal(result_from_json(value, "x", &again, &diag), -EINVAL);
+	assert_int_equal(diag.n, 1);
+}
+
 /* Every way a file can be wrong is an error with a sentence, and none is a crash. */
 static void test_wrong_files(void **state _unused_)
 {
@@ -121,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_hostile_text),
+		cmocka_unit_test(test_too_many_cases),
 		cmocka_unit_test(test_wrong_files),
 		cmocka_unit_test(test_csv),
 	};
