@@ -190,10 +190,48 @@ static void warn_section(const struct unit *unit, const struct unit_parse *parse
 			     item->key, wanted);
 }
 
+/* The slice's name with the specifiers that make up one; false when it is none. */
+static bool expand_slice(const struct unit *unit, const char *value,
+			 char ret[static UNIT_NAME_MAX])
+{
+	size_t n = 0, prefix = 0, instance_size = 0;
+	const char *instance = NULL;
+
+	if (unit->name) {
+		instance = unit_name_instance(unit->name, &instance_size);
+		prefix = instance ? (size_t)(instance - unit->name) - 1
+				  : (size_t)(strrchr(unit->name, '.') - unit->name);
+	}
+	for (; *value; value++) {
+		const char *part = value;
+		size_t size = 1;
+
+		if (*value == '%') {
+			value++;
+			if (*value == 'i' && instance) {
+				part = instance;
+				size = instance_size;
+			} else if (*value == 'p' && unit->name) {
+				part = unit->name;
+				size = prefix;
+			} else
+				return false; /* of a template, too: it is never loaded */
+		}
+		if (n + size >= UNIT_NAME_MAX)
+			return false;
+		memcpy(ret + n, part, size);
+		n += size;
+	}
+	ret[n] = '\0';
+	return unit_name_type(ret) == UNIT_SLICE;
+}
+
 /* The keys that are no findings by themselves. */
 static int apply_other(struct unit *unit, const struct ini_item *item)
 {
 	const char *section = unit_type_section(unit->type);
+	char slice[UNIT_NAME_MAX];
+	const char *value = item->value;
 	char **text = NULL;
 	bool yes;
 
@@ -206,10 +244,11 @@ static int apply_other(struct unit *unit, const struct ini_item *item)
 		return 0;
 	}
 	if (section && streq(item->section, section) && streq(item->key, "Slice") &&
-	    unit->type != UNIT_SLICE && unit_name_type(item->value) == UNIT_SLICE)
+	    unit->type != UNIT_SLICE && expand_slice(unit, value, slice)) {
 		text = &unit->slice;
-	else if ((streq(item->section, "Timer") || streq(item->section, "Path")) &&
-		 streq(item->key, "Unit"))
+		value = slice;
+	} else if ((streq(item->section, "Timer") || streq(item->section, "Path")) &&
+		   streq(item->key, "Unit"))
 		text = &unit->triggers;
 	else if (streq(item->section, "Socket") && streq(item->key, "Service"))
 		text = &unit->triggers;
@@ -219,7 +258,7 @@ static int apply_other(struct unit *unit, const struct ini_item *item)
 	if (!text)
 		return 0;
 	free(*text);
-	*text = strdup(item->value);
+	*text = strdup(value);
 	return *text ? 0 : -ENOMEM;
 }
 

@@ -326,7 +326,7 @@ class Cases:
         kind = rng.choices(
             ["plain", "plain dropins", "prefix", "instance", "alias", "masked", "linked", "slice", "shadow",
              "wants instance", "odd link", "other type", "subdir link", "in slice", "long line"],
-            [26, 13, 8, 8, 9, 5, 4, 8, 3, 3, 10, 5, 3, 6, 7])[0]
+            [26, 13, 8, 8, 9, 5, 4, 8, 3, 3, 10, 5, 3, 8, 7])[0]
         self.unit_rules = set()
         first = len(self.wanted)
         getattr(self, "make_" + kind.replace(" ", "_"))(n)
@@ -478,8 +478,13 @@ class Cases:
 
     def make_in_slice(self, n):
         name = f"i{n}.service"
-        kind = self.turn("set", "set twice", "in a drop-in", "no slice", "invalid")
+        kind = self.turn("set", "set twice", "in a drop-in", "no slice", "invalid", "specifier")
         self.rule("Slice=: " + kind)
+        if kind == "specifier":
+            name = f"i{n}@j.service"
+            self.put(f"a/i{n}@.service", f"[Service]\nExecStart=/bin/true\nSlice={self.pick('q-%i', '%p-%i', '%i')}.slice\n".encode())
+            self.want(name)
+            return
         lines = {"set": f"Slice=q{n}.slice", "set twice": f"Slice=q{n}.slice\nSlice=q{n}-r.slice",
                  "in a drop-in": "", "no slice": "", "invalid": self.pick("Slice=", "Slice=foo", "Slice=a--b.slice", "Slice=x.service")}[kind]
         self.put(f"a/{name}", f"[Service]\nExecStart=/bin/true\n{lines}\n".encode())

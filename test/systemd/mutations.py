@@ -269,6 +269,7 @@ MUTATIONS = [
     (["Slice=: set"], "no Slice=", PARSE, 'streq(item->key, "Slice") &&', 'streq(item->key, "Slyce") &&'),
     (["Slice=: set twice"], "the first Slice= counts", PARSE, 'streq(item->key, "Slice") &&', 'streq(item->key, "Slice") && !unit->slice &&'),
     (["Slice=: in a drop-in"], "Slice= in the unit's file only", PARSE, 'streq(item->key, "Slice") &&', 'streq(item->key, "Slice") && unit->sources.n == 1 &&'),
-    (["Slice=: invalid"], "Slice= of anything", PARSE, "unit_name_type(item->value) == UNIT_SLICE)", "true)"),
+    (["Slice=: invalid"], "Slice= of anything", PARSE, "return unit_name_type(ret) == UNIT_SLICE;", "return true;"),
+    (["Slice=: specifier"], "no specifiers in Slice=", PARSE, "if (*value == 'i' && instance) {", "if (*value == 'x' && instance) {"),
     (["Slice=: no slice"], "another default", NAME, 'user ? "app.slice"', 'user ? "session.slice"'),
 ]
