@@ -253,7 +253,7 @@ MUTATIONS = [
     (["mask: empty file", "mask: link to an empty file"], "an empty file is loaded", TEXT, "return text->size > 0 ? 0 : -ENODATA;", "return 0;"),
     (["link: linked"], "a link elsewhere is none", PATH, "if (!searched)\n\t\t*ret_entry = UNIT_ENTRY_FILE;", "if (!searched)\n\t\t*ret_entry = UNIT_ENTRY_NONE;"),
     (["link: linked under another name"], "a linked file has the unit's name", PATH, "if (!searched)\n\t\t*ret_entry = UNIT_ENTRY_FILE;", "if (!searched)\n\t\t*ret_entry = streq(name, base) ? UNIT_ENTRY_FILE : UNIT_ENTRY_NONE;"),
-    (["link: dangling"], "a dangling link is an empty unit", LOAD, "if (r == -ENOENT) {\n\t\tunit->state = UNIT_NOT_FOUND;\n\t\treturn 0;\n\t}\n\tif (r < 0) {", "if (r == -ENOENT)\n\t\treturn 0;\n\tif (r < 0) {"),
+    (["link: dangling"], "a dangling link is an empty unit", LOAD, "if (r == -ENOENT) {\n\t\tunit->state = UNIT_NOT_FOUND;", "if (r == -ENOENT) {\n\t\tunit->state = UNIT_LOADED;"),
     (["odd link: to itself"], "a unit is an alias of itself", PATH, "streq(name, target) || !unit_type_may_alias(type))", "!unit_type_may_alias(type))"),
     (["odd link: other type"], "aliases of another type", PATH, "type != target_type || streq", "streq"),
     (["odd link: no unit name"], "a link to what is no unit is one", PATH, "else if (alias_fits(name, base)) {", "else if (unit_name_form(base, NULL) == UNIT_FORM_INVALID)\n\t\t*ret_entry = UNIT_ENTRY_FILE;\n\telse if (alias_fits(name, base)) {"),
