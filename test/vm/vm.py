@@ -125,8 +125,7 @@ class Machine:
     def _command(self):
         command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none"]
         # two processors: emulated kernels often die while they patch their own text; newer ones than
-        # Nehalem: QEMU 7.2 gets some of their instructions wrong, systemd sees "Mount process finished,
-        # but there is no mount", and udevd, dbus and logind never start
+        # Nehalem: with them systemd once saw "Mount process finished, but there is no mount" in QEMU 7.2
         accel = os.environ.get("VM_ACCEL", "tcg")
         command += ["-accel", accel, "-cpu", "host" if accel == "kvm" else "Nehalem", "-smp", "1"]
         command += ["-m", str(self.memory), "-device", "virtio-rng-pci", *self.options]
