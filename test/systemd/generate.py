@@ -179,6 +179,7 @@ class Cases:
         back = f"[{section}]\n".encode()
         key, value = rng.choice(self.sizes), f"{rng.randrange(1, 99)}M"
         pair = f"{key}={value}".encode()
+        other = f"{key}=101M".encode()
         return {
             "comment": b"# " + pair + b"\n", "blank line": b" \t \n",
             "continued comment": b"; " + pair + b"\\\n",
@@ -193,11 +194,11 @@ class Cases:
             "other section": (b"[Slice]\n" if section != "Slice" else b"[Service]\n") + pair + b"\n" + back,
             "same section again": b"  " + back, "CR line": pair + b"\rX-a=b\r",
             # one line end each, or the continuation would end in an empty line
-            "CRLF": pair + b"\r\nX-a=b\\\r\n" + pair + b"\n\r", "NUL line": pair + b"\0X-a=b\0",
-            "LF NUL": pair + b"\n\0" + b"X-a=b\\\r\n\0" + pair + b"\n",
+            "CRLF": pair + b"\r\nX-a=b\\\r\n" + other + b"\n\r", "NUL line": pair + b"\0X-a=b\0",
+            "LF NUL": pair + b"\n\0" + b"X-a=b\\\r\n\0" + other + b"\n",
             "NUL LF": b"X-a=b\\\0\n" + pair + b"\n",
             "blank line in continuation": b"X-a=b\\\n \t\n" + pair + b"\n",
-            "BOM": b"\xef\xbb\xbf" + pair + b"\n", "wrong case key": pair.lower() + b"\n",
+            "BOM": b"\xef\xbb\xbf" + pair + b"\n", "wrong case key": f"{key.lower()}={value}\n".encode(),
             "wrong case section": back.lower() + pair + b"\n" + back,
             "empty section": b"[]\n" + pair + b"\n" + back,
             "not UTF-8 comment": b"#\xff\xfe\n", "setting in [Unit]": b"[Unit]\n" + pair + b"\n" + back,
