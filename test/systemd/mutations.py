@@ -215,7 +215,7 @@ MUTATIONS = [
     (["drop-in: cut instance"], "not of a cut instance", NAME, "add_stem(ret, name, n, instance, instance_size, suffix);", ""),
     (["drop-in: cut template instance"], "not of a cut template's instance", NAME, 'add_stem(ret, name, n, "", 0, suffix);', ""),
     (["drop-in: doubled dash"], "dashes are cut together", NAME, "dash = memrchr(prefix, '-', size - 1);", "{\n\t\twhile (size > 0 && prefix[size - 1] == '-')\n\t\t\tsize--;\n\t\tdash = memrchr(prefix, '-', size);\n\t}"),
-    (["drop-in: dash at the end (no drop-in)"], "a dash at the end is cut off", NAME, "const char *dash = memrchr(prefix, '-', size);", "const char *dash = memrchr(prefix, '-', size);\n\n\tif (size > 1 && prefix[size - 1] == '-')\n\t\treturn size - 1;"),
+    (["drop-in: dash at the end (no drop-in)"], "a dash at the end is the last cut", NAME, "dash = memrchr(prefix, '-', size - 1);", "dash = NULL;"),
     (["drop-in: alias"], "not of aliases", LOAD, "i <= unit->aliases.n; i++) {", "i < 1; i++) {"),
     (["drop-in: alias prefix"], "an alias has no prefixes", LOAD, "int r = add_names(loader, name, &dropins->names);", 'int r = i == 0 ? add_names(loader, name, &dropins->names) : (strv_addf(&dropins->names, "%s.d", name), strv_error(&dropins->names));'),
     (["drop-in: type level"], "no type level", LOAD, 'strv_addf(&dropins->names, "%s.d", unit_type_to_string(unit->type));', 'strv_addf(&dropins->names, "x%s.d", unit_type_to_string(unit->type));'),
@@ -238,7 +238,7 @@ MUTATIONS = [
     (["drop-in directory: relative link"], "links to directories from where they lie", PATH, 'r = str_printf(&slashed, "/%s", link);', 'r = str_printf(&slashed, "%s/%s", *link == \'/\' ? "" : path->dirs[dir].resolved, link);'),
 
     # --- fragments, names, slices ---
-    (["unit: in several directories"], "the last directory counts", PATH, "for (size_t i = 0; i < path->n; i++) {\n\t\tenum unit_entry entry;", "for (size_t i = path->n; i-- > 0;) {\n\t\tenum unit_entry entry;",),
+    (["unit: in several directories"], "a lower directory's file counts as well", "units/unit-scan.c", "for (size_t i = 0; i < dir; i++) {", "for (size_t i = dir; i < dir; i++) {"),
     (["unit: instance of a template", "unit: instance named by a .wants link"], "no templates", LOAD, "if (r == -ENOENT && unit_name_instance(name, &(size_t){ 0 }) &&", "if (false &&"),
     (["unit: instance with a file of its own"], "the template before the instance", LOAD, "r = unit_path_fragment(path, name, ret_dir, ret_file);\n\tif", "r = unit_name_instance(name, &(size_t){ 0 }) ? -ENOENT : unit_path_fragment(path, name, ret_dir, ret_file);\n\tif",
      "if (take_fragment(loader->fragments, name, unit))", "if (!strchr(name, '@') && take_fragment(loader->fragments, name, unit))"),
