@@ -202,7 +202,8 @@ class Cases:
             "wrong case section": back.lower() + pair + b"\n" + back,
             "empty section": b"[]\n" + pair + b"\n" + back,
             "not UTF-8 comment": b"#\xff\xfe\n", "setting in [Unit]": b"[Unit]\n" + pair + b"\n" + back,
-            "key before equals twice": f"{key} = {key}={value}\n".encode(),
+            # unknown controllers are passed over, so what is before them counts
+            "key before equals twice": b"DisableControllers=memory x=y\n",
             "lookalike key": b"MemoryDenyWriteExecute=no\nMemoryMaxx=5M\nAllowedMemoryNodes=0\n"
             if section == "Service" else b"AllowedMemoryNodes=0\nMemoryMaxx=5M\n",
         }[kind]
