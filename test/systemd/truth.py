@@ -247,7 +247,11 @@ def compare(ours, theirs, ram, sizes, root):
     limit = theirs.values.get("ManagedOOMMemoryPressureLimit")
     if limit is not None:
         mine = ours.values.get("ManagedOOMMemoryPressureLimit", "0%").rstrip("%")
-        if abs(float(mine) - float(limit.rstrip("%"))) > 0.005:
+        try:
+            same = abs(float(mine) - float(limit.rstrip("%"))) <= 0.005
+        except ValueError:  # ours is no number
+            same = False
+        if not same:
             out.append(f"ManagedOOMMemoryPressureLimit: {mine}, systemd: {limit}")
     if "OOMPolicy" in theirs.values:
         default = "continue" if delegates else "stop"
