@@ -211,15 +211,8 @@ static int read_word(struct reader *r)
 		strbuf_addc(&out, r->s[r->at++]);
 	if (out.failed)
 		return -ENOMEM;
-	if (r->raw.n == r->starts_alloc) {
-		size_t alloc = r->starts_alloc ? 2 * r->starts_alloc : 32;
-		size_t *starts = reallocarray(r->starts, alloc, sizeof(*starts));
-
-		if (!starts)
-			return -ENOMEM;
-		r->starts = starts;
-		r->starts_alloc = alloc;
-	}
+	if (!GROW(r->starts, r->raw.n, r->starts_alloc))
+		return -ENOMEM;
 	r->starts[r->raw.n] = start;
 	r->last_end = r->at;
 	strv_add_n(&r->words, out.data, out.len);
@@ -380,7 +373,6 @@ static int add_module(struct reader *r)
 static int assign(struct reader *r, size_t word)
 {
 	const char *text = r->words.items[word], *equals = strchr(text, '=');
-	int e;
 
 	if (!equals || equals == text)
 		return 0;
@@ -391,8 +383,7 @@ static int assign(struct reader *r, size_t word)
 		if (!r->fallback_default)
 			return -ENOMEM;
 	}
-	e = set_variable(r, text, (size_t)(equals - text), equals + 1);
-	return e;
+	return set_variable(r, text, (size_t)(equals - text), equals + 1);
 }
 
 static int end_command(struct reader *r)

@@ -72,29 +72,14 @@ struct enabled *enabled_free(struct enabled *e)
 	return NULL;
 }
 
-static int grow(void **items, size_t n, size_t *alloc, size_t size)
-{
-	size_t more = *alloc ? *alloc * 2 : 32;
-	void *p;
-
-	if (n < *alloc)
-		return 0;
-	p = reallocarray(*items, more, size);
-	if (!p)
-		return -ENOMEM;
-	*items = p;
-	*alloc = more;
-	return 0;
-}
-
 static int add_want(struct enabled *e, const char *group, const char *unit, const char *dir,
 		    const char *name, int kind)
 {
 	struct want *want;
-	int r = grow((void **)&e->wants, e->n_wants, &e->alloc_wants, sizeof(*want));
+	int r;
 
-	if (r < 0)
-		return r;
+	if (!GROW(e->wants, e->n_wants, e->alloc_wants))
+		return -ENOMEM;
 	want = &e->wants[e->n_wants++];
 	*want = (struct want){};
 	want->kind = kind;
@@ -157,9 +142,8 @@ static int add_alias(struct enabled *e, const char *dir, int dir_fd, const char 
 	r = str_printf(&path, "%s/%s", dir, name);
 	if (r < 0)
 		return r;
-	r = grow((void **)&e->aliases, e->n_aliases, &e->alloc_aliases, sizeof(*alias));
-	if (r < 0)
-		return r;
+	if (!GROW(e->aliases, e->n_aliases, e->alloc_aliases))
+		return -ENOMEM;
 	alias = &e->aliases[e->n_aliases];
 	*alias = (struct alias){
 		.name = strdup(name),
