@@ -222,9 +222,19 @@ void strv_sort_unique(struct strv *v)
 	v->n = n;
 }
 
+bool strv_find_sorted(const struct strv *v, const char *s, size_t *ret)
+{
+	char **found =
+		v->n > 0 ? bsearch(&s, v->items, v->n, sizeof(*v->items), compare_items) : NULL;
+
+	if (found)
+		*ret = (size_t)(found - v->items);
+	return found;
+}
+
 bool strv_contains_sorted(const struct strv *v, const char *s)
 {
-	return v->n > 0 && bsearch(&s, v->items, v->n, sizeof(*v->items), compare_items);
+	return strv_find_sorted(v, s, &(size_t){ 0 });
 }
 
 void strv_split(struct strv *v, const char *s, const char *separators)

@@ -72,7 +72,8 @@ void strv_pop(struct strv *v);
 void strv_sort(struct strv *v);
 /* The same, each string once. */
 void strv_sort_unique(struct strv *v);
-/* Of a sorted vector. */
+/* Of a sorted vector: where it is, and whether. */
+bool strv_find_sorted(const struct strv *v, const char *s, size_t *ret);
 bool strv_contains_sorted(const struct strv *v, const char *s) _pure_;
 /* Appends the words of s between runs of the bytes in separators. */
 void strv_split(struct strv *v, const char *s, const char *separators);

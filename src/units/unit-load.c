@@ -122,30 +122,22 @@ static int compare_dropins(const void *a, const void *b)
 	return r ? r : (x->subdir > y->subdir) - (x->subdir < y->subdir);
 }
 
-static int compare_with_item(const void *name, const void *item)
-{
-	return strcmp(name, *(char *const *)item);
-}
-
 /*
  * Whether there is such a directory that was not listed for this unit yet: thousands of names
  * of one unit may have one prefix. Negative: out of memory.
  */
 static int is_next(struct unit_loader *loader, const char *name)
 {
-	const struct strv *dirs = loader->dropin_dirs;
-	char **found = dirs->n > 0 ? bsearch(name, dirs->items, dirs->n, sizeof(*dirs->items),
-					     compare_with_item)
-				   : NULL;
 	unsigned *turn;
+	size_t place;
 
-	if (!found)
+	if (!strv_find_sorted(loader->dropin_dirs, name, &place))
 		return 0;
 	if (!loader->turns)
-		loader->turns = calloc(dirs->n, sizeof(*loader->turns));
+		loader->turns = calloc(loader->dropin_dirs->n, sizeof(*loader->turns));
 	if (!loader->turns)
 		return -ENOMEM;
-	turn = &loader->turns[found - dirs->items];
+	turn = &loader->turns[place];
 	if (*turn == loader->turn)
 		return 0;
 	*turn = loader->turn;
