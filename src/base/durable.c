@@ -12,9 +12,6 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
-/* linux/magic.h has it since 5.15 only */
-#define XFS_MAGIC 0x58465342
-
 /* A file system stays frozen at most this long, whatever happens to us. */
 enum { FREEZE_TIMEOUT_MS = 10000 };
 
@@ -37,7 +34,7 @@ static bool wants_freeze(int dir_fd, int root_fd)
 
 	if (fstatfs(dir_fd, &fs) < 0 || (uint32_t)fs.f_type == BTRFS_SUPER_MAGIC)
 		return false;
-	if ((uint32_t)fs.f_type == XFS_MAGIC)
+	if ((uint32_t)fs.f_type == DURABLE_XFS_MAGIC)
 		return true;
 	return fstat(dir_fd, &dir) == 0 && fstat(root_fd, &root) == 0 &&
 	       dir.st_dev != root.st_dev;

@@ -5,6 +5,9 @@
 
 #include "base/macro.h"
 
+/* linux/magic.h has it since 5.15 only */
+#define DURABLE_XFS_MAGIC 0x58465342
+
 enum durable_level {
 	DURABLE_DIRECTORY,   /* fsync(2): a mount that replays the journal finds the change */
 	DURABLE_FILE_SYSTEM, /* also syncfs(2) */

@@ -66,14 +66,9 @@ static int get_tuned_params(const struct root *root, const char *cfg, struct env
 static int load_env(const struct root *root, const struct grub *grub, struct env *ret)
 {
 	_cleanup_(env_done) struct env env = {};
-	const char *slash = grub->cfg ? strrchr(grub->cfg, '/') : NULL;
 	size_t size;
-	int r;
+	int r = grub_env_path(grub->cfg ? grub->cfg : "/boot/grub2/grub.cfg", &env.path);
 
-	if (slash)
-		r = str_printf(&env.path, "%.*s/grubenv", (int)(slash - grub->cfg), grub->cfg);
-	else
-		r = (env.path = strdup("/boot/grub2/grubenv")) ? 0 : -ENOMEM;
 	if (r >= 0)
 		r = root_read(root, env.path, GRUBENV_SIZE, &env.block, &size);
 	if (r >= 0 && grubenv_check(env.block, size) < 0) {

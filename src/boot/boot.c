@@ -258,12 +258,12 @@ bool boot_entry_is(const struct boot_entry *entry, enum boot_want want)
 				     : entry->request != CMDLINE_OFF;
 }
 
-const struct boot_entry *boot_lasting_entry(const struct boot_state *state)
+const struct boot_entry *boot_lasting_entry(const struct boot_entries *entries, bool once)
 {
-	for (size_t i = 0; i < state->entries.n; i++) {
-		const struct boot_entry *entry = &state->entries.items[i];
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct boot_entry *entry = &entries->items[i];
 
-		if (state->once ? entry->is_lasting : entry->is_default)
+		if (once ? entry->is_lasting : entry->is_default)
 			return entry;
 	}
 	return NULL;

@@ -184,8 +184,9 @@ int boot_words(const struct boot *boot, enum boot_want want, struct boot_words *
 bool boot_entry_is(const struct boot_entry *entry, enum boot_want want) _pure_;
 /* Fills request, token and if_booted in. */
 int boot_entry_judge(const struct boot *boot, struct boot_entry *entry) _must_check_;
-/* What boots take when no choice is made for one of them, or NULL. */
-const struct boot_entry *boot_lasting_entry(const struct boot_state *state) _pure_;
+/* What boots take when no choice is made for one of them (once: there is one), or NULL. */
+const struct boot_entry *boot_lasting_entry(const struct boot_entries *entries,
+					    bool once) _pure_;
 /* Entries of ours that are not as wanted. */
 size_t boot_n_differing(const struct boot_state *state, enum boot_want want) _pure_;
 

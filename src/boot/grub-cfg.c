@@ -536,6 +536,18 @@ static int read_script(struct reader *r)
 	return e;
 }
 
+/* The entry that a value of "default" means, "0" when there is none; NULL: no kernel's. */
+static int find_default(const struct reader *reader, const char *value, struct boot_entry **ret)
+{
+	ssize_t node = -1;
+	int r = grub_menu_find(&reader->menu, value ? value : "0", &node);
+
+	*ret = NULL;
+	if (r >= 0 && node >= 0 && reader->menu.nodes[node].entry >= 0)
+		*ret = &reader->cfg->entries.items[reader->menu.nodes[node].entry];
+	return r;
+}
+
 int grub_cfg_parse(const char *path, const char *text, size_t size, const char *env,
 		   struct grub_cfg *ret, struct diag *diag)
 {
@@ -550,8 +562,7 @@ int grub_cfg_parse(const char *path, const char *text, size_t size, const char *
 		.cfg = &cfg,
 	};
 	_cleanup_free_ char *next = NULL;
-	const char *value;
-	ssize_t node = -1;
+	struct boot_entry *lasting, *entry;
 	int r;
 
 	if (memchr(text, '\0', size))
@@ -562,22 +573,17 @@ int grub_cfg_parse(const char *path, const char *text, size_t size, const char *
 	r = env ? grubenv_get(env, "next_entry", &next) : -ENOENT;
 	if (r == -ENOMEM)
 		return r;
+	cfg.once = next && *next;
+	r = find_default(&reader, reader.fallback_default, &lasting);
 	/* the header takes next_entry first, whatever GRUB_DEFAULT= says */
-	value = next && *next ? next : reader.fallback_default;
-	r = grub_menu_find(&reader.menu, value ? value : "0", &node);
+	if (r >= 0)
+		r = find_default(&reader, cfg.once ? next : reader.fallback_default, &entry);
 	if (r < 0)
 		return r;
-	if (node >= 0 && reader.menu.nodes[node].entry >= 0)
-		cfg.entries.items[reader.menu.nodes[node].entry].is_default = true;
-	cfg.once = next && *next;
-	if (cfg.once) {
-		value = reader.fallback_default;
-		r = grub_menu_find(&reader.menu, value ? value : "0", &node);
-		if (r < 0)
-			return r;
-		if (node >= 0 && reader.menu.nodes[node].entry >= 0)
-			cfg.entries.items[reader.menu.nodes[node].entry].is_lasting = true;
-	}
+	if (entry)
+		entry->is_default = true;
+	if (lasting)
+		lasting->is_lasting = cfg.once;
 	cfg.lasting = TAKE_PTR(reader.fallback_default);
 	*ret = cfg;
 	cfg = (struct grub_cfg){};

@@ -2,6 +2,7 @@
 #include "boot/grub-once.h"
 
 #include "base/diag.h"
+#include "base/durable.h"
 #include "base/root.h"
 #include "base/str.h"
 #include "facts/running.h"
@@ -13,10 +14,6 @@
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC 0x58465342
-#endif
 
 enum { MAX_OPTIONS = 16 * 1024 };
 
@@ -39,19 +36,27 @@ static bool header_forgets(const char *cfg)
 	       strstr(cfg, "save_env next_entry");
 }
 
-/* By the kernel's name for it: what it calls otherwise is LVM, RAID, encrypted, a file, or not
- * known to be what GRUB sees. */
-static const char *check_disk(const struct root *root, dev_t device)
+/* The kernel's name for a disk or partition, "vda1"; NULL when it cannot be told. */
+static char *disk_name(const struct root *root, dev_t device)
 {
-	static const char *const disks[] = { "sd", "vd", "nvme", "mmcblk", "xvd", "hd" };
 	_cleanup_free_ char *path = NULL, *link = NULL;
-	const char *name;
+	const char *slash;
 
 	if (str_printf(&path, "/sys/dev/block/%u:%u", major(device), minor(device)) < 0 ||
 	    root_readlink(root, path, &link) < 0)
+		return NULL;
+	slash = strrchr(link, '/');
+	return strdup(slash ? slash + 1 : link);
+}
+
+/* What the kernel calls otherwise is LVM, RAID, encrypted, a file, or not known to be what GRUB
+ * sees. */
+static const char *check_disk(const char *name)
+{
+	static const char *const disks[] = { "sd", "vd", "nvme", "mmcblk", "xvd", "hd" };
+
+	if (!name)
 		return "what disk it is on cannot be told";
-	name = strrchr(link, '/');
-	name = name ? name + 1 : link;
 	for (size_t i = 0; i < ARRAY_SIZE(disks); i++)
 		if (str_skip_prefix(name, disks[i]))
 			return NULL;
@@ -63,20 +68,18 @@ static const char *check_disk(const struct root *root, dev_t device)
 }
 
 /* ext4 may keep data in its journal, which GRUB neither reads nor empties. */
-static const char *check_journal(const struct root *root, dev_t device)
+static const char *check_journal(const struct root *root, const char *name)
 {
-	_cleanup_free_ char *path = NULL, *link = NULL, *options = NULL, *file = NULL;
+	_cleanup_free_ char *options = NULL, *file = NULL;
 
-	if (str_printf(&path, "/sys/dev/block/%u:%u", major(device), minor(device)) < 0 ||
-	    root_readlink(root, path, &link) < 0 ||
-	    str_printf(&file, "/proc/fs/ext4/%s/options", strrchr(link, '/') + 1) < 0 ||
+	if (!name || str_printf(&file, "/proc/fs/ext4/%s/options", name) < 0 ||
 	    root_read(root, file, MAX_OPTIONS, &options, NULL) < 0)
 		return NULL; /* it is not the default */
 	return strstr(options, "data=journal") ? "the file system keeps its data in a journal"
 					       : NULL;
 }
 
-static const char *check_file_system(const struct root *root, int fd, dev_t device)
+static const char *check_file_system(const struct root *root, int fd, const char *disk)
 {
 	struct statfs fs;
 
@@ -85,8 +88,8 @@ static const char *check_file_system(const struct root *root, int fd, dev_t devi
 	/* compared unsigned: f_type is signed on 32 bit */
 	switch ((uint32_t)fs.f_type) {
 	case EXT4_SUPER_MAGIC:
-		return check_journal(root, device);
-	case XFS_SUPER_MAGIC:
+		return check_journal(root, disk);
+	case DURABLE_XFS_MAGIC:
 	case MSDOS_SUPER_MAGIC:
 		return NULL;
 	case BTRFS_SUPER_MAGIC:
@@ -124,6 +127,7 @@ int grub_once_check(const struct root *root, const struct running *running,
 		    const char *env_path, const char *cfg, struct diag *diag)
 {
 	_cleanup_fd_ int fd = -EBADF;
+	_cleanup_free_ char *disk = NULL;
 	const char *why = NULL, *machine = running->machine;
 	struct stat st;
 	int r = root_open_file(root, env_path, &fd, &st);
@@ -141,14 +145,15 @@ int grub_once_check(const struct root *root, const struct running *running,
 			   r == -ENOENT ? "is missing" : "cannot be read");
 		return -ENOTSUP;
 	}
+	disk = disk_name(root, st.st_dev);
 	/* GRUB writes by BIOS and EFI only (its manual, "Environment block") */
 	if (!root_exists(root, "/sys/firmware/efi") &&
 	    !(machine && (streq(machine, "x86_64") || str_has_suffix(machine, "86"))))
 		why = "that GRUB writes to disks on this machine is not known";
 	if (!why)
-		why = check_file_system(root, fd, st.st_dev);
+		why = check_file_system(root, fd, disk);
 	if (!why)
-		why = check_disk(root, st.st_dev);
+		why = check_disk(disk);
 	if (!why)
 		why = check_blocks(fd);
 	if (!why && !header_forgets(cfg))

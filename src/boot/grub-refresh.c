@@ -87,21 +87,13 @@ static int check_words(const struct boot *boot, struct boot_entries *entries,
 	return -EIO;
 }
 
-/* Where /boot is a file system of its own, GRUB's names start below it. */
-static int image_exists(const struct root *root, const char *image)
-{
-	_cleanup_free_ char *below = NULL;
-	int r = str_printf(&below, "/boot%s", image);
-
-	return r < 0 ? r : root_exists(root, image) || root_exists(root, below);
-}
-
 /* Every kernel that the old menu could boot, and that is still there, is in the new one. */
 static int check_kernels(const struct boot *boot, const struct boot_entries *old,
 			 const struct boot_entries *new, struct diag *diag)
 {
 	for (size_t i = 0; i < old->n; i++) {
 		const struct boot_entry *entry = &old->items[i];
+		_cleanup_free_ char *path = NULL;
 		bool found = false;
 		int r;
 
@@ -112,11 +104,11 @@ static int check_kernels(const struct boot *boot, const struct boot_entries *old
 				found = streq(new->items[k].image, entry->image);
 		if (found)
 			continue;
-		r = image_exists(boot->root, entry->image);
+		r = grub_image_path(boot->root, entry->image, &path);
+		if (r == -ENOENT)
+			continue;
 		if (r < 0)
 			return r;
-		if (r == 0)
-			continue;
 		diag_error(diag, NULL, "the new menu has no entry for %s, the old one has",
 			   entry->image);
 		return -EIO;

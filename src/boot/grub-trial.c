@@ -30,11 +30,6 @@ static int refuse(struct diag *diag, const char *path, unsigned line, const char
 
 /* --- the environment block --- */
 
-static int env_path(const char *cfg, char **ret)
-{
-	return str_printf(ret, "%.*s/grubenv", (int)(strrchr(cfg, '/') - cfg), cfg);
-}
-
 /* 1 when the block chooses our entry, 0 when not or when it is no block. */
 static int chooses_ours(const struct content *env)
 {
@@ -67,7 +62,7 @@ static int plan_disarmed(const struct boot *boot, const char *cfg, struct change
 	_cleanup_free_ char *path = NULL, *text = NULL;
 	_cleanup_content_ struct content now = {};
 	const struct content *env;
-	int r = env_path(cfg, &path);
+	int r = grub_env_path(cfg, &path);
 
 	if (r >= 0)
 		r = planned(cs, boot->root, path, ROOT_MAX_CMDLINE, &now, &env);
@@ -194,24 +189,6 @@ static int make_entry(const char *menu, const struct boot_entry *base,
 	return strbuf_take(&out, ret, NULL);
 }
 
-/* The kernel's file in the system; GRUB's names start at /boot where that is a file system. */
-static int kernel_path(const struct root *root, const char *image, char **ret)
-{
-	_cleanup_free_ char *below = NULL;
-	int r = str_printf(&below, "/boot%s", image);
-
-	if (r < 0)
-		return r;
-	if (root_exists(root, image)) {
-		*ret = strdup(image);
-		return *ret ? 0 : -ENOMEM;
-	}
-	if (!root_exists(root, below))
-		return -ENOENT;
-	*ret = TAKE_PTR(below);
-	return 0;
-}
-
 /* What grub-mkconfig runs: the same bytes, as long as the kernel is there. */
 static int make_script(const char *entry, const char *kernel, enum boot_want want, char **ret,
 		       size_t *ret_size)
@@ -235,9 +212,9 @@ static int make_script(const char *entry, const char *kernel, enum boot_want wan
 
 /* --- proving it --- */
 
-static const struct boot_entry *find_trial(const struct boot_entries *entries)
+static struct boot_entry *find_trial(const struct boot_entries *entries)
 {
-	const struct boot_entry *found = NULL;
+	struct boot_entry *found = NULL;
 
 	for (size_t i = 0; i < entries->n; i++)
 		if (entries->items[i].trial) {
@@ -278,7 +255,7 @@ static int check_menu(const struct boot *boot, const char *cfg, const char *menu
 				 &expected, &size, NULL);
 	if (r < 0)
 		return r;
-	trial = (struct boot_entry *)find_trial(&parsed.entries);
+	trial = find_trial(&parsed.entries);
 	lasting = find_id(&parsed.entries, base->id);
 	if (!trial || !trial->is_default || !lasting || !lasting->is_lasting)
 		return refuse(diag, cfg, base->line,
@@ -351,7 +328,7 @@ static int load(const struct boot *boot, struct trial *t, struct diag *diag)
 			      "there is no one menu that grub-mkconfig made");
 	r = read_menu(boot, t->grub.cfg, &t->menu, diag);
 	if (r >= 0)
-		r = env_path(t->grub.cfg, &t->env_path);
+		r = grub_env_path(t->grub.cfg, &t->env_path);
 	if (r >= 0)
 		r = content_read(boot->root, t->env_path, ROOT_MAX_CMDLINE, &t->env);
 	if (r >= 0)
@@ -359,12 +336,7 @@ static int load(const struct boot *boot, struct trial *t, struct diag *diag)
 				   &t->parsed, diag);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < t->parsed.entries.n; i++) {
-		const struct boot_entry *entry = &t->parsed.entries.items[i];
-
-		if (t->parsed.once ? entry->is_lasting : entry->is_default)
-			t->base = entry;
-	}
+	t->base = boot_lasting_entry(&t->parsed.entries, t->parsed.once);
 	return 0;
 }
 
@@ -424,7 +396,7 @@ int grub_trial_plan_edits(const struct boot *boot, const struct boot_words *word
 		r = check(boot->root, &t, words->want, diag);
 	if (r < 0)
 		return r;
-	if (kernel_path(boot->root, t.base->image, &kernel) < 0 || strchr(kernel, '\''))
+	if (grub_image_path(boot->root, t.base->image, &kernel) < 0 || strchr(kernel, '\''))
 		return refuse(diag, t.grub.cfg, t.base->line,
 			      "the kernel of the default entry cannot be found");
 	r = make_entry(t.menu, t.base, &t.parsed.places[t.base - t.parsed.entries.items], words,

@@ -236,13 +236,34 @@ static int read_configured(const struct shell_script *script, struct boot_state 
 
 /* --- the menu --- */
 
+int grub_env_path(const char *cfg, char **ret)
+{
+	return str_printf(ret, "%.*s/grubenv", (int)(strrchr(cfg, '/') - cfg), cfg);
+}
+
+int grub_image_path(const struct root *root, const char *image, char **ret)
+{
+	_cleanup_free_ char *below = NULL;
+	int r = str_printf(&below, "/boot%s", image);
+
+	if (r < 0)
+		return r;
+	if (root_exists(root, image)) {
+		*ret = strdup(image);
+		return *ret ? 0 : -ENOMEM;
+	}
+	if (!root_exists(root, below))
+		return -ENOENT;
+	*ret = TAKE_PTR(below);
+	return 0;
+}
+
 int grub_parse_cfg(const struct root *root, const char *path, const char *text, size_t size,
 		   struct grub_cfg *ret, struct diag *diag)
 {
-	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *env_path = NULL, *env = NULL;
 	size_t env_size;
-	int r = str_printf(&env_path, "%.*s/grubenv", (int)(slash - path), path);
+	int r = grub_env_path(path, &env_path);
 
 	if (r < 0)
 		return r;

@@ -22,6 +22,11 @@ struct grub {
 };
 
 int grub_find(const struct root *root, struct grub *ret) _must_check_;
+/* The environment block, which is beside the menu, there or not. */
+int grub_env_path(const char *cfg, char **ret) _must_check_;
+/* A kernel's file in the system: where /boot is a file system of its own, GRUB's names start
+ * below it. -ENOENT when it is not there. */
+int grub_image_path(const struct root *root, const char *image, char **ret) _must_check_;
 void grub_done(struct grub *grub);
 #define _cleanup_grub_ _cleanup_(grub_done)
 

@@ -212,7 +212,8 @@ static int plan_entry(const struct boot *boot, const struct boot_entry *base,
 int systemd_plan_trial(const struct boot *boot, const struct boot_state *state,
 		       const struct boot_words *words, struct changeset *cs, struct diag *diag)
 {
-	const struct boot_entry *base = boot_lasting_entry(state), *next = NULL;
+	const struct boot_entry *base = boot_lasting_entry(&state->entries, state->once),
+				*next = NULL;
 	_cleanup_free_ char *loader = NULL, *program = NULL;
 	int r = esp_loader(boot->root, &loader);
 

@@ -127,7 +127,7 @@ static int find_next(struct host *host)
 			host->next_entry = &host->state.entries.items[i];
 			host->next = host->next_entry->if_booted;
 		}
-	host->after_entry = boot_lasting_entry(&host->state);
+	host->after_entry = boot_lasting_entry(&host->state.entries, host->state.once);
 	if (host->after_entry)
 		host->after = host->after_entry->if_booted;
 	return 0;
