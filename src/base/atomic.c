@@ -3,42 +3,12 @@
 
 #include "base/durable.h"
 #include "base/str.h"
+#include "base/temporary.h"
 
 #include <fcntl.h>
-#include <linux/limits.h>
 #include <stdio.h>
-#include <sys/random.h>
-#include <sys/syscall.h>
-#include <sys/xattr.h>
 
 enum { OVERWRITE_MAX = 4096 };
-
-/* linux/fs.h; its C library function is glibc's only */
-#define RENAME_NO_REPLACE 1U
-
-bool content_equal(const struct content *a, const struct content *b)
-{
-	if (!a->data || !b->data)
-		return !a->data && !b->data;
-	return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
-}
-
-void content_done(struct content *content)
-{
-	free(content->data);
-	*content = (struct content){};
-}
-
-int content_read(const struct root *root, const char *path, size_t max, struct content *ret)
-{
-	struct content content = {};
-	int r = root_read(root, path, max, &content.data, &content.size);
-
-	if (r < 0 && r != -ENOENT)
-		return r;
-	*ret = content;
-	return 0;
-}
 
 /* Where a path really leads: its directory, open, and the name in it. */
 struct place {
@@ -123,154 +93,6 @@ static int compare_place(const struct root *root, const struct place *place,
 	return 0;
 }
 
-static int make_temporary(int dir, char *name, size_t size, int *ret_fd)
-{
-	static const char digits[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-	unsigned char random[6];
-
-	for (unsigned tries = 0; tries < 100; tries++) {
-		char suffix[sizeof(random) + 1] = {};
-		int fd;
-
-		if (getrandom(random, sizeof(random), 0) != sizeof(random))
-			return errno ? -errno : -EIO;
-		for (size_t i = 0; i < sizeof(random); i++)
-			suffix[i] = digits[random[i] % (sizeof(digits) - 1)];
-		(void)snprintf(name, size, ATOMIC_TEMPORARY_PREFIX "%s", suffix); /* fits */
-		fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			    0600);
-		if (fd >= 0) {
-			*ret_fd = fd;
-			return 0;
-		}
-		if (errno != EEXIST)
-			return -errno;
-	}
-	return -EEXIST;
-}
-
-static int write_all(int fd, const struct content *content)
-{
-	size_t done = 0;
-
-	while (done < content->size) {
-		ssize_t n = write(fd, content->data + done, content->size - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
-/* Reads back what fsync(2) said is written, from the disk where the cache lets go of it. */
-static int check_written(int fd, const struct content *content)
-{
-	_cleanup_content_ struct content back = {};
-	int r;
-
-	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* only a wish */
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	r = root_read_fd(fd, content->size + 1, &back.data, &back.size);
-	if (r < 0)
-		return r == -EFBIG ? -EIO : r;
-	return content_equal(&back, content) ? 0 : -EIO;
-}
-
-/*
- * ACLs and the SELinux label are extended attributes too. The hashes of IMA and EVM are not
- * copied: they belong to the old bytes, and the kernel makes new ones.
- */
-static int copy_xattrs(int from, int to)
-{
-	_cleanup_free_ char *names = NULL, *value = NULL;
-	ssize_t size = flistxattr(from, NULL, 0), n;
-
-	if (size < 0)
-		return errno == ENOTSUP || errno == ENOSYS ? 0 : -errno;
-	if (size == 0)
-		return 0;
-	names = malloc((size_t)size);
-	value = malloc(XATTR_SIZE_MAX);
-	if (!names || !value)
-		return -ENOMEM;
-	size = flistxattr(from, names, (size_t)size);
-	if (size < 0)
-		return -errno;
-	for (const char *name = names; name < names + size; name += strlen(name) + 1) {
-		if (streq(name, "security.ima") || streq(name, "security.evm"))
-			continue;
-		n = fgetxattr(from, name, value, XATTR_SIZE_MAX);
-		if (n < 0 && errno == ENODATA)
-			continue;
-		if (n < 0 || fsetxattr(to, name, value, (size_t)n, 0) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-static int copy_metadata(int from, int to)
-{
-	struct stat old, new;
-
-	if (fstat(from, &old) < 0 || fstat(to, &new) < 0)
-		return -errno;
-	/* only where they differ: FAT knows neither */
-	if ((old.st_uid != new.st_uid || old.st_gid != new.st_gid) &&
-	    fchown(to, old.st_uid, old.st_gid) < 0)
-		return -errno;
-	if ((old.st_mode & 07777) != (new.st_mode & 07777) &&
-	    fchmod(to, old.st_mode & 07777) < 0)
-		return -errno;
-	return copy_xattrs(from, to);
-}
-
-/* Writes a temporary: bytes, and the metadata of old_fd or mode. Not on the disk yet. */
-static int write_temporary(int dir, const struct content *content, int old_fd, mode_t mode,
-			   char *name, size_t name_size, int *ret_fd)
-{
-	_cleanup_fd_ int fd = -EBADF;
-	int r = make_temporary(dir, name, name_size, &fd);
-
-	if (r < 0)
-		return r;
-	r = write_all(fd, content);
-	if (r >= 0 && old_fd >= 0)
-		r = copy_metadata(old_fd, fd);
-	else if (r >= 0 && fchmod(fd, mode) < 0 && !durable_is_fat(dir))
-		r = -errno;
-	if (r < 0) {
-		(void)unlinkat(dir, name, 0); /* the error is r */
-		return r;
-	}
-	*ret_fd = TAKE_FD(fd);
-	return 0;
-}
-
-static int move_into_place(int dir, const char *from, const char *to, bool create)
-{
-	if (create) {
-		if (syscall(SYS_renameat2, dir, from, dir, to, RENAME_NO_REPLACE) == 0)
-			return 0;
-		if (errno == EEXIST)
-			return -ESTALE;
-		if (errno != EINVAL && errno != ENOSYS)
-			return -errno;
-		/* a file system without the flag: the name was free a moment ago */
-	}
-	return renameat(dir, from, dir, to) < 0 ? -errno : 0;
-}
-
-/* A temporary and the name that it will move to. */
-struct temporary {
-	int fd;
-	char name[32]; /* empty: there is none, or it has moved */
-};
-
 /* A replacement on its way. */
 struct staged {
 	struct place place;
@@ -281,13 +103,6 @@ struct staged {
 	enum durable_level level;
 	bool done; /* it holds the wanted bytes already */
 };
-
-static void temporary_done(int dir, struct temporary *temporary)
-{
-	closep(&temporary->fd);
-	if (*temporary->name)
-		(void)unlinkat(dir, temporary->name, 0); /* the next run cleans as well */
-}
 
 struct batch {
 	struct staged *items;
@@ -327,19 +142,10 @@ static int stage(const struct root *root, const struct atomic_change *change, st
 	s->level = change->flags & ATOMIC_BOOT ? DURABLE_BOOT
 		   : fat		       ? DURABLE_FILE_SYSTEM
 					       : DURABLE_DIRECTORY;
-	r = write_temporary(s->place.dir, change->wanted, s->old_fd, change->mode, s->file.name,
-			    sizeof(s->file.name), &s->file.fd);
+	r = temporary_write(s->place.dir, change->wanted, s->old_fd, change->mode, &s->file);
 	if (r >= 0 && fat && change->expected->data)
-		r = write_temporary(s->place.dir, change->expected, -EBADF, 0755, s->copy.name,
-				    sizeof(s->copy.name), &s->copy.fd);
+		r = temporary_write(s->place.dir, change->expected, -EBADF, 0755, &s->copy);
 	return r;
-}
-
-static int settle_temporary(const struct temporary *temporary, const struct content *content)
-{
-	if (temporary->fd < 0)
-		return 0;
-	return fsync(temporary->fd) < 0 ? -errno : check_written(temporary->fd, content);
 }
 
 /* Each directory once; those of one batch are mostly one. */
@@ -381,9 +187,9 @@ static int settle(const struct root *root, const struct atomic_change *changes,
 		IGNORE(syncfs(batch->items[0].place.dir));
 	for (size_t i = 0; r >= 0 && i < batch->n; i++) {
 		batch->at = i;
-		r = settle_temporary(&batch->items[i].file, changes[i].wanted);
+		r = temporary_settle(&batch->items[i].file, changes[i].wanted);
 		if (r >= 0)
-			r = settle_temporary(&batch->items[i].copy, changes[i].expected);
+			r = temporary_settle(&batch->items[i].copy, changes[i].expected);
 	}
 	return r < 0 ? r : sync_places(root, batch, DURABLE_FILE_SYSTEM);
 }
@@ -395,14 +201,15 @@ static int keep_fat_copies(const struct root *root, const struct batch *batch)
 	for (size_t i = 0; i < batch->n; i++) {
 		struct staged *s = &batch->items[i];
 		_cleanup_free_ char *name = NULL;
+		int r;
 
 		if (!*s->copy.name)
 			continue;
 		if (str_printf(&name, "%s" ATOMIC_FAT_COPY_SUFFIX, s->place.name) < 0)
 			return -ENOMEM;
-		if (renameat(s->place.dir, s->copy.name, s->place.dir, name) < 0)
-			return -errno;
-		*s->copy.name = '\0';
+		r = temporary_move(s->place.dir, &s->copy, name, false);
+		if (r < 0)
+			return r;
 		any = true;
 	}
 	return any ? sync_places(root, batch, DURABLE_FILE_SYSTEM) : 0;
@@ -414,13 +221,9 @@ static int swap(const struct root *root, const struct atomic_change *change, str
 	int r = compare_place(root, &s->place, change->expected, change->wanted, NULL);
 
 	if (r == 0)
-		r = move_into_place(s->place.dir, s->file.name, s->place.name,
-				    !change->expected->data);
-	else if (r > 0)
-		r = -ESTALE;
-	if (r >= 0)
-		*s->file.name = '\0';
-	return r;
+		return temporary_move(s->place.dir, &s->file, s->place.name,
+				      !change->expected->data);
+	return r > 0 ? -ESTALE : r;
 }
 
 static int put_all(const struct root *root, const struct atomic_change *changes, size_t n,
@@ -479,8 +282,8 @@ static int touch(const struct root *root, const char *path)
 	return utimensat(place.dir, place.name, NULL, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 1;
 }
 
-static int delete (const struct root *root, const char *path, const struct content *expected,
-		   unsigned flags)
+static int remove_file(const struct root *root, const char *path,
+		       const struct content *expected, unsigned flags)
 {
 	_cleanup_(place_done) struct place place = { .dir = -EBADF };
 	_cleanup_fd_ int fd = -EBADF; /* open until its name is gone on the disk: see stage() */
@@ -507,7 +310,7 @@ int atomic_put(const struct root *root, const char *path, const struct content *
 	int r;
 
 	if (!wanted->data)
-		return delete (root, path, expected, flags);
+		return remove_file(root, path, expected, flags);
 	if (flags & ATOMIC_IN_PLACE && expected->data)
 		return atomic_overwrite(root, path, expected, wanted);
 	r = atomic_put_all(root, &change, 1, &at);
@@ -556,7 +359,7 @@ int atomic_take(const struct root *root, const char *path, const char *name)
 	/* open until the end: see stage() */
 	r = root_open_file_at(root, place.dir, "", place.name, &old, NULL);
 	if (r >= 0)
-		r = copy_metadata(old, new);
+		r = temporary_copy_metadata(old, new);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	if (fsync(new) < 0)
@@ -642,7 +445,7 @@ int atomic_clean(const struct root *root, const char *path)
 		return -ENOMEM;
 	r = root_list(root, dir, &names);
 	for (size_t i = 0; r >= 0 && i < names.n; i++) {
-		if (!str_skip_prefix(names.items[i], ATOMIC_TEMPORARY_PREFIX))
+		if (!str_skip_prefix(names.items[i], TEMPORARY_PREFIX))
 			continue;
 		if (unlinkat(place.dir, names.items[i], 0) == 0)
 			any = true;

@@ -5,22 +5,13 @@
  * Replacing, creating and deleting files below a root so that a reader, a crash or a SIGKILL at
  * any instruction sees the old bytes or the new ones and nothing between. Links are followed
  * inside the root and the file they lead to is replaced, the link stays.
- *
- * Temporaries are ".memcg-policy.XXXXXX" in the same directory: no loader, shell or
- * package tool globs a leading dot.
  */
 
+#include "base/content.h"
 #include "base/root.h"
 
-#define ATOMIC_TEMPORARY_PREFIX ".memcg-policy."
 /* The former bytes are kept under this name on FAT, which has no journal. */
 #define ATOMIC_FAT_COPY_SUFFIX ".memcg-bak"
-
-/* The bytes of a file. data NULL: there is no file. */
-struct content {
-	char *data;
-	size_t size;
-};
 
 enum atomic_flags {
 	/*
@@ -33,15 +24,6 @@ enum atomic_flags {
 	/* Its time means something: it becomes now, also where the bytes are right already. */
 	ATOMIC_TOUCH = 1 << 2,
 };
-
-bool content_equal(const struct content *a, const struct content *b) _pure_;
-void content_done(struct content *content);
-#define _cleanup_content_ _cleanup_(content_done)
-
-/* The file at path, or no file (also when a directory above is missing). Owned by the caller.
- */
-int content_read(const struct root *root, const char *path, size_t max,
-		 struct content *ret) _must_check_;
 
 /*
  * Makes the file at path hold wanted (no data: deletes it), provided that it holds expected.

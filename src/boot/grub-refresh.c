@@ -7,6 +7,7 @@
  */
 
 #include "base/diag.h"
+#include "base/temporary.h"
 #include "boot/grub-cfg.h"
 #include "boot/grub-trial.h"
 #include "boot/grub.h"
@@ -23,7 +24,7 @@ static int make_temporary_path(const char *cfg, char **ret)
 	const char *slash = strrchr(cfg, '/');
 
 	/* the lock keeps other runs of ours away; a name the process has to itself is enough */
-	return str_printf(ret, "%.*s/" ATOMIC_TEMPORARY_PREFIX "%06d", (int)(slash - cfg), cfg,
+	return str_printf(ret, "%.*s/" TEMPORARY_PREFIX "%06d", (int)(slash - cfg), cfg,
 			  (int)getpid() % 1000000);
 }
 

@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/initramfs.h"
 #include "base/root.h"
+#include "base/temporary.h"
 #include "boot/tool.h"
 
 #define MODULE	     "/usr/lib/dracut/modules.d/50memcg-policy/module-setup.sh"
@@ -237,7 +238,7 @@ int initrd_plan(const struct boot *boot, const char *text, struct changeset *cs,
 /* One run at a time has the lock, so a name by the place in the list is enough. */
 static int temporary_path(const char *image, size_t i, char **ret)
 {
-	return str_printf(ret, "%.*s" ATOMIC_TEMPORARY_PREFIX "i%05zu",
+	return str_printf(ret, "%.*s" TEMPORARY_PREFIX "i%05zu",
 			  (int)(strrchr(image, '/') + 1 - image), image, i);
 }
 

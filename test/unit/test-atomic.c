@@ -3,6 +3,7 @@
 
 #include "base/atomic.h"
 #include "base/str.h"
+#include "base/temporary.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -51,7 +52,7 @@ static void is_tidy(const struct tree *t, const char *dir)
 	_cleanup_free_ char *path = NULL;
 
 	assert_true(str_printf(&path, "%s/%s", t->path, dir) >= 0);
-	assert_int_equal(count(path, ATOMIC_TEMPORARY_PREFIX), 0);
+	assert_int_equal(count(path, TEMPORARY_PREFIX), 0);
 }
 
 static void test_put(void **state _unused_)
