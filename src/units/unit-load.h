@@ -127,6 +127,8 @@ struct unit_loader {
 };
 
 void unit_loader_done(struct unit_loader *loader);
+/* What loader->text holds, as the unit's last source. */
+int unit_loader_parse(struct unit_loader *loader, struct unit *unit, bool dropin) _must_check_;
 /*
  * Notes a file, or a directory where name is NULL, that could not be read for the error r: true
  * when that is for want of privileges, and then what it says is unknown.

@@ -78,7 +78,8 @@ class Builder:
             at = command.index(flag)
             command[at:at + 2] = [flag, value] if value else []
         command[command.index("-c") + 1] = str(source)
-        self._run([*command, "-O0", "-g0", "-w"])
+        # a mutation may look at a file where the source itself does not
+        self._run([*command, "-include", "sys/stat.h", "-O0", "-g0", "-w"])
         command = list(self.link)
         command[command.index("-o") + 1] = str(program)
         at = next(i for i, w in enumerate(command) if w.endswith("libmemcg-policy.a"))

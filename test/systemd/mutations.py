@@ -4,6 +4,7 @@ then be seen to fail. A text must occur exactly once in its file."""
 
 INI = "base/ini.c"
 STR = "base/str.c"
+DROPINS = "units/unit-dropins.c"
 LOAD = "units/unit-load.c"
 NAME = "units/unit-name.c"
 PARSE = "units/unit-parse.c"
@@ -216,23 +217,23 @@ MUTATIONS = [
     (["drop-in: cut template instance"], "not of a cut template's instance", NAME, 'add_stem(ret, name, n, "", 0, suffix);', ""),
     (["drop-in: doubled dash"], "dashes are cut together", NAME, "dash = memrchr(prefix, '-', size - 1);", "{\n\t\twhile (size > 0 && prefix[size - 1] == '-')\n\t\t\tsize--;\n\t\tdash = memrchr(prefix, '-', size);\n\t}"),
     (["drop-in: dash at the end (no drop-in)"], "a dash at the end is the last cut", NAME, "dash = memrchr(prefix, '-', size - 1);", "dash = NULL;"),
-    (["drop-in: alias"], "not of aliases", LOAD, "i <= unit->aliases.n; i++) {", "i < 1; i++) {"),
-    (["drop-in: alias prefix"], "an alias has no prefixes", LOAD, "int r = add_names(loader, name, &dropins->names);", 'int r = i == 0 ? add_names(loader, name, &dropins->names) : (strv_addf(&dropins->names, "%s.d", name), strv_error(&dropins->names));'),
-    (["drop-in: type level"], "no type level", LOAD, 'strv_addf(&dropins->names, "%s.d", unit_type_to_string(unit->type));', 'strv_addf(&dropins->names, "x%s.d", unit_type_to_string(unit->type));'),
-    (["drop-in: own name"], "the last directory counts", LOAD, "(x->subdir > y->subdir) - (x->subdir < y->subdir)", "(x->subdir < y->subdir) - (x->subdir > y->subdir)"),
-    (["drop-in: own name"], "names are ordered in any case", LOAD, "int r = strcmp(x->file, y->file);", "int r = strcasecmp(x->file, y->file);"),
-    (["drop-in: prefix"], "the name before the directory", LOAD,
+    (["drop-in: alias"], "not of aliases", DROPINS, "i <= unit->aliases.n; i++) {", "i < 1; i++) {"),
+    (["drop-in: alias prefix"], "an alias has no prefixes", DROPINS, "int r = add_names(loader, name, &dropins->names);", 'int r = i == 0 ? add_names(loader, name, &dropins->names) : (strv_addf(&dropins->names, "%s.d", name), strv_error(&dropins->names));'),
+    (["drop-in: type level"], "no type level", DROPINS, 'strv_addf(&dropins->names, "%s.d", unit_type_to_string(unit->type));', 'strv_addf(&dropins->names, "x%s.d", unit_type_to_string(unit->type));'),
+    (["drop-in: own name"], "the last directory counts", DROPINS, "(x->subdir > y->subdir) - (x->subdir < y->subdir)", "(x->subdir < y->subdir) - (x->subdir > y->subdir)"),
+    (["drop-in: own name"], "names are ordered in any case", DROPINS, "int r = strcmp(x->file, y->file);", "int r = strcasecmp(x->file, y->file);"),
+    (["drop-in: prefix"], "the name before the directory", DROPINS,
      "for (size_t dir = 0; r >= 0 && dir < loader->path->n; dir++)\n\t\t\tfor (size_t k = first; r >= 0 && k < dropins->names.n; k++)",
      "for (size_t k = first; r >= 0 && k < dropins->names.n; k++)\n\t\t\tfor (size_t dir = 0; r >= 0 && dir < loader->path->n; dir++)"),
-    (["drop-in: own name"], "equal names all count", LOAD, "if (previous && streq(dropins.items[i].file, previous))", "if (false)"),
+    (["drop-in: own name"], "equal names all count", DROPINS, "if (previous && streq(dropins.items[i].file, previous))", "if (false)"),
     (["drop-in: hidden"], "hidden files count", NAME, IS_DROPIN, 'return str_has_suffix(name, ".conf");'),
     (["drop-in: backup"], "a name that goes on", NAME, IS_DROPIN, "return name[0] != '.' && strstr(name, \".conf\");"),
     (["drop-in: no .conf"], "any name", NAME, IS_DROPIN, "return name[0] != '.' && !unit_name_is_backup(name);"),
-    (["drop-in: a directory"], "a directory hides nothing", LOAD, LISTED, _skip("type == DT_DIR")),
-    (["drop-in: empty file"], "an empty file hides nothing", LOAD, LISTED, _skip("fstatat(listing.fd, file, &st, 0) == 0 && S_ISREG(st.st_mode) && st.st_size == 0")),
-    (["drop-in: link to /dev/null"], "/dev/null hides nothing", LOAD, LISTED, _skip("fstatat(listing.fd, file, &st, 0) == 0 && S_ISCHR(st.st_mode)")),
-    (["drop-in: dangling link"], "a dangling link hides nothing", LOAD, LISTED, _skip("fstatat(listing.fd, file, &st, 0) < 0")),
-    (["drop-in: link to a file"], "links are passed over", LOAD, LISTED, _skip("type == DT_LNK")),
+    (["drop-in: a directory"], "a directory hides nothing", DROPINS, LISTED, _skip("type == DT_DIR")),
+    (["drop-in: empty file"], "an empty file hides nothing", DROPINS, LISTED, _skip("fstatat(listing.fd, file, &st, 0) == 0 && S_ISREG(st.st_mode) && st.st_size == 0")),
+    (["drop-in: link to /dev/null"], "/dev/null hides nothing", DROPINS, LISTED, _skip("fstatat(listing.fd, file, &st, 0) == 0 && S_ISCHR(st.st_mode)")),
+    (["drop-in: dangling link"], "a dangling link hides nothing", DROPINS, LISTED, _skip("fstatat(listing.fd, file, &st, 0) < 0")),
+    (["drop-in: link to a file"], "links are passed over", DROPINS, LISTED, _skip("type == DT_LNK")),
     (["drop-in: of a masked unit"], "a masked unit has drop-ins", LOAD, "if (r >= 0 && (unit.state == UNIT_LOADED || unit.state == UNIT_NOT_FOUND))", "if (r >= 0)"),
     (["drop-in directory: absolute link"], "links to directories are passed over", PATH, "if (errno != ENOTDIR && errno != ELOOP)", "if (errno)"),
     (["drop-in directory: relative link"], "links to directories from where they lie", PATH, 'r = str_printf(&slashed, "/%s", link);', 'r = str_printf(&slashed, "%s/%s", *link == \'/\' ? "" : path->dirs[dir].resolved, link);'),
