@@ -89,7 +89,7 @@ def make_root(program, root):
 
 def boot(root):
     with tempfile.TemporaryDirectory() as tmp:
-        command = ["linux.uml", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw", "mem=512M",
+        command = [HERE.parent / "vm/linux-uml.sh", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw", "mem=512M",
                    "con=null", "con0=null,fd:1", "console=tty0", f"uml_dir={tmp}",
                    "init=/lib/systemd/systemd", "systemd.unified_cgroup_hierarchy=1"]
         try:

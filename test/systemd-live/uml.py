@@ -131,7 +131,7 @@ def boot(root, script, *words, timeout=400):
     shutil.rmtree(root / "run", ignore_errors=True)
     (root / "run").mkdir()
     with tempfile.TemporaryDirectory() as tmp:
-        command = ["linux.uml", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw"]
+        command = [HERE.parent / "vm/linux-uml.sh", "root=/dev/root", "rootfstype=hostfs", f"rootflags={root}", "rw"]
         command += ["mem=768M", "con=null", "con0=null,fd:1", "console=tty0", f"uml_dir={tmp}"]
         command += ["init=/lib/systemd/systemd", *words]
         try:

@@ -36,7 +36,8 @@ done
 shift $((OPTIND - 1))
 [ $# -gt 0 ] || usage
 
-kernel=${UML_KERNEL:-$(command -v linux.uml)} || {
+start=${0%/*}/linux-uml.sh
+command -v "${UML_KERNEL:-linux.uml}" >/dev/null || {
 	echo "uml.sh: no linux.uml (Debian package user-mode-linux)" >&2
 	exit 125
 }
@@ -76,7 +77,7 @@ END
 chmod +x "$dir/init"
 
 # console= is said, or the kernel would add it behind our words
-TMPDIR=$dir timeout "$limit" "$kernel" "mem=$mem" root=/dev/root rootfstype=hostfs rootflags=/ ro \
+TMPDIR=$dir timeout "$limit" "$start" "mem=$mem" root=/dev/root rootfstype=hostfs rootflags=/ ro \
 	con=null con0=null,fd:1 console=tty0 "uml_dir=$dir" "init=$dir/init" ${words:+"$words"} \
 	</dev/null >"$dir/console" 2>&1 || true
 if ! [ -s "$dir/code" ]; then
