@@ -90,7 +90,9 @@ def parse_dump(out):
             continue
         if unit is None or not line.startswith("\t\t"):
             continue
-        key, _, value = line.strip().partition(": ")
+        # an empty list leaves nothing but "DisableControllers:" of its line
+        key, _, value = line.strip().partition(":")
+        value = value.strip()
         if key == "Unit Load State":
             unit.state = value
         elif key == "Alias":
@@ -101,8 +103,8 @@ def parse_dump(out):
             unit.dropins.append(value)
         elif key == "Slice":
             unit.slice = value
-        elif line.startswith("\t\t\t") or line.startswith("\t\t"):
-            unit.values.setdefault(key.strip(), value)
+        else:
+            unit.values.setdefault(key, value)
     for name in list(units):
         for alias in units[name].aliases:
             units.setdefault(alias, units[name])
@@ -191,7 +193,7 @@ def shown(path, root):
 
 def delegation(theirs):
     """(whether a unit delegates, the controllers): v254 put both into one line."""
-    value = theirs.values.get("Delegate", theirs.values.get("Delegate:"))
+    value = theirs.values.get("Delegate")
     if value in ("yes", "no"):
         return value == "yes", theirs.values.get("DelegateControllers", "").split()
     return value is not None, (value or "").split()
