@@ -195,7 +195,7 @@ static int read_arguments(struct unit_quadlet *quadlet, const char *value,
 	for (;;) {
 		_cleanup_free_ char *word = NULL;
 		const char *setting, *inside;
-		int r = unit_value_word(&value, true, &word);
+		int r = unit_value_word(&value, UNIT_WORD_UNQUOTE, &word);
 
 		if (r == -ENOMEM)
 			return r;

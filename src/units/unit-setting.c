@@ -3,6 +3,8 @@
 
 #include "base/str.h"
 
+#include <limits.h>
+
 #define T(type) (1U << (type))
 
 /* types with a cgroup of their own */
@@ -43,6 +45,7 @@ const struct unit_setting unit_settings[] = {
 	  false, NULL },
 	{ "ManagedOOMPreference", UNIT_OOMD, UNIT_VALUE_PREFERENCE, 248, 0, CGROUP, false,
 	  NULL },
+	{ "OOMRules", UNIT_OOMD, UNIT_VALUE_OOM_RULES, 261, 0, OOMD, false, NULL },
 	{ "OOMPolicy", UNIT_OOMD, UNIT_VALUE_OOM_POLICY, 243, 0,
 	  T(UNIT_SERVICE) | T(UNIT_SCOPE), false, NULL },
 	{ "MemoryAccounting", UNIT_ACCOUNTING, UNIT_VALUE_BOOL, 205, 0, CGROUP, false, NULL },
@@ -147,6 +150,42 @@ static int parse_oom_share(const char *value, unsigned version, struct unit_pars
 	return 0;
 }
 
+/* A name of oomd's rules, in /etc/systemd/oomd/rules.d: a file's name without odd bytes. */
+static bool is_rule_name(const char *word)
+{
+	size_t size = strlen(word);
+
+	if (size == 0 || size > NAME_MAX || streq(word, ".") || streq(word, ".."))
+		return false;
+	for (const char *p = word; *p; p++)
+		if ((unsigned char)*p < ' ' || strchr("/*?[\"'\\\x7f", *p))
+			return false;
+	return true;
+}
+
+/* Words that are no names are passed over; an open quote loses the whole line. */
+static int parse_oom_rules(const char *value, const struct unit_parsed *before,
+			   struct unit_parsed *ret)
+{
+	bool any = false;
+
+	if (!*value)
+		return 0;
+	for (;;) {
+		_cleanup_free_ char *word = NULL;
+		int r = unit_value_word(&value, UNIT_WORD_UNQUOTE | UNIT_WORD_KEEP_BACKSLASH,
+					&word);
+
+		if (r < 0)
+			return r;
+		if (r == 0)
+			break;
+		any |= is_rule_name(word);
+	}
+	ret->active = before->active || any;
+	return any ? 0 : -EINVAL;
+}
+
 static bool is_controller(const char *word)
 {
 	static const char *const names[] = {
@@ -173,12 +212,12 @@ static bool is_controller(const char *word)
 }
 
 /* Looks for memory in a list of controllers. *ret_any: it names any controller at all. */
-static int has_memory(const char *value, bool unquote, bool *ret, bool *ret_any)
+static int has_memory(const char *value, enum unit_word_flags flags, bool *ret, bool *ret_any)
 {
 	*ret = *ret_any = false;
 	for (;;) {
 		_cleanup_free_ char *word = NULL;
-		int r = unit_value_word(&value, unquote, &word);
+		int r = unit_value_word(&value, flags, &word);
 
 		if (r <= 0)
 			return r;
@@ -200,7 +239,7 @@ static int parse_delegate(const char *value, const struct unit_parsed *before,
 		ret->active = yes;
 		return 0;
 	}
-	r = has_memory(value, true, &memory, &any);
+	r = has_memory(value, UNIT_WORD_UNQUOTE, &memory, &any);
 	ret->active = before->active || memory;
 	return r;
 }
@@ -213,7 +252,7 @@ static int parse_controllers(const char *value, const struct unit_parsed *before
 
 	if (!*value)
 		return 0;
-	r = has_memory(value, false, &memory, &any);
+	r = has_memory(value, 0, &memory, &any);
 	if (r < 0)
 		return r;
 	if (!any)
@@ -234,7 +273,7 @@ static int parse_condition(const char *value, const struct unit_parsed *before,
 	if (*value == '|')
 		value += 1 + strspn(value + 1, " \t");
 	if (*value != '!') {
-		r = has_memory(value, false, &memory, &any);
+		r = has_memory(value, 0, &memory, &any);
 		if (r == -ENOMEM)
 			return r;
 		memory = r >= 0 && memory;
@@ -281,6 +320,9 @@ int unit_setting_parse(const struct unit_setting *setting, enum unit_type type,
 	case UNIT_VALUE_OOM_POLICY:
 		r = *value ? parse_word(policies, ARRAY_SIZE(policies), value, &parsed)
 			   : -EINVAL;
+		break;
+	case UNIT_VALUE_OOM_RULES:
+		r = parse_oom_rules(value, before, &parsed);
 		break;
 	case UNIT_VALUE_DELEGATE:
 		r = parse_delegate(value, before, &parsed);
@@ -330,7 +372,7 @@ static bool may_begin(const char *line, size_t size)
 	} beginnings[] = {
 		{ "Memory", 6 },      { "Managed", 7 },	 { "Startup", 7 },  { "Slice", 5 },
 		{ "DefaultM", 8 },    { "DefaultS", 8 }, { "Delegate", 8 }, { "DisableC", 8 },
-		{ "ConditionC", 10 }, { "AssertC", 7 },	 { "OOMP", 4 },
+		{ "ConditionC", 10 }, { "AssertC", 7 },	 { "OOMP", 4 },	    { "OOMR", 4 },
 	};
 
 	switch (*line) {

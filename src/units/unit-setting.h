@@ -28,6 +28,7 @@ enum unit_value_form {
 	UNIT_VALUE_OOM_SPAN,	/* a time of at least a second */
 	UNIT_VALUE_PREFERENCE,	/* none, avoid, omit */
 	UNIT_VALUE_OOM_POLICY,	/* continue, stop, kill */
+	UNIT_VALUE_OOM_RULES,	/* names, a list that grows */
 	UNIT_VALUE_DELEGATE,	/* a boolean or a list that grows */
 	UNIT_VALUE_CONTROLLERS, /* a list that grows */
 	UNIT_VALUE_CONDITION,

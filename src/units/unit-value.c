@@ -293,7 +293,7 @@ int unit_value_span(const char *s, uint64_t *ret)
 
 /* --- words --- */
 
-int unit_value_word(const char **s, bool unquote, char **ret)
+int unit_value_word(const char **s, enum unit_word_flags flags, char **ret)
 {
 	_cleanup_strbuf_ struct strbuf word = {};
 	const char *p = *s + strspn(*s, BLANKS);
@@ -305,13 +305,13 @@ int unit_value_word(const char **s, bool unquote, char **ret)
 		return 0;
 	}
 	for (; *p && (quote || !strchr(BLANKS, *p)); p++) {
-		if (*p == '\\') {
+		if (*p == '\\' && !(flags & UNIT_WORD_KEEP_BACKSLASH)) {
 			if (*++p == '\0')
 				return -EINVAL;
 			strbuf_addc(&word, *p);
 		} else if (quote && *p == quote)
 			quote = 0;
-		else if (unquote && !quote && (*p == '"' || *p == '\''))
+		else if ((flags & UNIT_WORD_UNQUOTE) && !quote && (*p == '"' || *p == '\''))
 			quote = *p;
 		else
 			strbuf_addc(&word, *p);

@@ -31,11 +31,16 @@ int unit_value_share(const char *s, unsigned version, unsigned *ret) _must_check
 /* A time span in microseconds, UINT64_MAX for "infinity": 0, -EINVAL or -ERANGE. */
 int unit_value_span(const char *s, uint64_t *ret) _must_check_;
 
+enum unit_word_flags {
+	UNIT_WORD_UNQUOTE = 1 << 0,	   /* quotes are taken off, else part of the word */
+	UNIT_WORD_KEEP_BACKSLASH = 1 << 1, /* else it makes the next byte one like others */
+};
+
 /*
- * Takes the next word off *s, as extract_first_word() does with (unquote) or without quotes:
- * 1 with the word, which the caller frees; 0 at the end; -EINVAL for an open quote.
+ * Takes the next word off *s, as extract_first_word() does: 1 with the word, which the caller
+ * frees; 0 at the end; -EINVAL for an open quote or a last backslash that is taken off.
  */
-int unit_value_word(const char **s, bool unquote, char **ret) _must_check_;
+int unit_value_word(const char **s, enum unit_word_flags flags, char **ret) _must_check_;
 
 /* What is wrong with a size that was refused with error, for people: a static string. */
 const char *unit_value_complaint(const char *s, int error) _pure_;

@@ -99,7 +99,13 @@ class Cases:
         """One assignment of a memory setting as (key, value); counts its rules."""
         rng = self.rng
         r = rng.random()
-        if r < 0.72:
+        if self.version >= 261 and rng.random() < 0.04:
+            key = "OOMRules"
+            value, kind = self.turn(*[("a", "oom rules"), ("b 'c d'", "oom rules"), ("", "oom rules reset"),
+                                      ("a/b", "bad oom rules"), ("..", "bad oom rules"), ('""', "bad oom rules"),
+                                      ("a* b\\ c", "oom rules, bad ones among them"), ('b "c', "oom rules open quote"),
+                                      ("a\\", "bad oom rules")])
+        elif r < 0.72:
             key = rng.choice(self.sizes)
             value, kind = self.value()
         elif r < 0.79:
@@ -145,7 +151,7 @@ class Cases:
         if key in SIZES:
             return "7M"
         return {"Delegate": "memory", "DisableControllers": "memory", "OOMPolicy": "kill",
-                "ManagedOOMMemoryPressureLimit": "33%", "ManagedOOMPreference": "avoid",
+                "ManagedOOMMemoryPressureLimit": "33%", "OOMRules": "r", "ManagedOOMPreference": "avoid",
                 "ManagedOOMSwap": "kill", "ManagedOOMMemoryPressure": "kill",
                 }.get(key) or self.turn("yes", "no")
 

@@ -151,6 +151,43 @@ def run_path(program, systemd, manager):
     return r.stdout.split()
 
 
+# What begins or ends like them and has nothing to do with the memory controller.
+LOOKALIKES = {
+    "MemoryDenyWriteExecute", "MemoryKSM", "MemoryTHP", "AllowedMemoryNodes", "StartupAllowedMemoryNodes",
+    "MemoryPressureWatch", "MemoryPressureThresholdSec", "OOMScoreAdjust", "DelegateSubgroup", "DelegateNamespaces",
+    "BPFDelegateCommands", "BPFDelegateMaps", "BPFDelegatePrograms", "BPFDelegateAttachments",
+    "ConditionMemory", "AssertMemory", "ConditionMemoryPressure", "AssertMemoryPressure",
+}
+
+
+def judge_settings(program, systemd):
+    """Our table of settings against all that this systemd says it reads: what differs."""
+    asked = systemd.run(systemd.path, ["--dump-configuration-items"], {"PATH": "/usr/bin:/bin"}, NOBODY)
+    theirs, section = {}, None
+    for line in asked.stdout.decode().split("\n"):
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif re.search("Memory|OOM|Delegate|DisableControllers|ControlGroupController", line):
+            theirs.setdefault(line.partition("=")[0], set()).add(section)
+    listed = subprocess.run([program, "--settings"], check=True, capture_output=True, text=True).stdout
+    out, ours = [], set()
+    for line in listed.splitlines():
+        name, since, without, *sections = line.split(" ")
+        since, without = int(since), int(without)
+        reads = since <= systemd.version and (without == 0 or systemd.version < without)
+        ours.add(name)
+        if not reads and name in theirs:
+            out.append(f"{name}=: not read by {systemd.version}, systemd: it is")
+        # some sections have settings without an effect
+        if reads and not set(sections) <= theirs.get(name, set()):
+            out.append(f"{name}= in {' '.join(sections)}, systemd: {' '.join(sorted(theirs.get(name, set())))}")
+    out += [f"{name}=: not known" for name in sorted(set(theirs) - ours - LOOKALIKES)]
+    print(f"{len(ours)} settings, systemd {systemd.version} has {len(theirs)} like them, {len(out)} differ")
+    for line in out:
+        print("    " + line)
+    return not out
+
+
 def physical_memory():
     with open("/proc/meminfo", encoding="ascii") as f:
         total = int(re.search(r"MemTotal:\s+(\d+)", f.read()).group(1)) * 1024
@@ -243,6 +280,8 @@ def compare(ours, theirs, ram, sizes, root):
             out.append(f"{key}: {ours.values.get(key)}, systemd: {theirs.values[key]}")
     if "ManagedOOMPreference" in theirs.values and theirs.values["ManagedOOMPreference"] != ours.values.get("ManagedOOMPreference", "none"):
         out.append(f"ManagedOOMPreference: {ours.values.get('ManagedOOMPreference')}, systemd: {theirs.values['ManagedOOMPreference']}")
+    if ("OOMRules" in theirs.values) != ("OOMRules" in ours.values):
+        out.append(f"OOMRules: {ours.values.get('OOMRules')}, systemd: {theirs.values.get('OOMRules')}")
     for key, default in (("MemoryZSwapWriteback", "yes"),):
         if key in theirs.values and (theirs.values[key] == default) == (key in ours.values):
             out.append(f"{key}: {ours.values.get(key)}, systemd: {theirs.values[key]}")
@@ -315,6 +354,7 @@ def rounds(cases):
 def judge(systemd, program, seed, cases, keep=False, show=10, quiet=False):
     """Compares and prints; whether all is well."""
     print(f"systemd {systemd.version}, seed {seed} (MEMCG_POLICY_SEED)")
+    settled = judge_settings(program, systemd)
     rules, failed, total, compared = collections.Counter(), 0, 0, 0
     for i, (n, type_level) in enumerate(rounds(cases)):
         with Round(systemd, seed + i, n, type_level, keep) as one:
@@ -332,7 +372,7 @@ def judge(systemd, program, seed, cases, keep=False, show=10, quiet=False):
     print(f"{total} units, {compared} of them loaded and compared in full, {failed} differ")
     if rare:
         print("too rare to count: " + ", ".join(sorted(rare)))
-    return not failed and not rare
+    return settled and not failed and not rare
 
 
 def random_seed():

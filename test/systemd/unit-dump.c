@@ -3,7 +3,8 @@
 /*
  * Prints what the loader makes of units: "unit-dump [--system] [--version=N] [--root=DIR]
  * DIR... -- NAME...", for test/systemd/truth.py, which compares it with systemd's own answers.
- * Names are taken from standard input when none are given. "--paths" lists where it would look.
+ * Names are taken from standard input when none are given. "--paths" lists where it would look,
+ * "--settings" the settings it knows: name, first version, first without (0: none), sections.
  */
 
 #include "base/diag.h"
@@ -63,6 +64,22 @@ static int dump(struct unit_loader *loader, const char *name)
 	return 0;
 }
 
+static void list_settings(void)
+{
+	for (size_t i = 0; i < unit_n_settings; i++) {
+		const struct unit_setting *setting = &unit_settings[i];
+
+		printf("%s %u %u", setting->name, setting->since, setting->ignored_since);
+		if (setting->form == UNIT_VALUE_CONDITION)
+			printf(" Unit");
+		for (int t = 0; t < _UNIT_TYPE_MAX && setting->form != UNIT_VALUE_CONDITION;
+		     t++)
+			if (setting->types & (1U << t))
+				printf(" %s", unit_type_section((enum unit_type)t));
+		putchar('\n');
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static struct unit_loader loader;
@@ -86,6 +103,10 @@ int main(int argc, char **argv)
 			user = false;
 		else if (streq(argv[first], "--paths"))
 			paths = true;
+		else if (streq(argv[first], "--settings")) {
+			list_settings();
+			return 0;
+		}
 	}
 	for (last = first; last < argc && !streq(argv[last], "--"); last++)
 		;

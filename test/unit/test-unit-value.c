@@ -174,18 +174,29 @@ static void test_words(void **state _unused_)
 {
 	const char *s = "  a \"b c\"d 'e' f\\ g";
 	static const char *const wanted[] = { "a", "b cd", "e", "f g" };
+	static const char *const kept[] = { "a\\", "b\\" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		_cleanup_free_ char *word = NULL;
 
-		assert_int_equal(unit_value_word(&s, true, &word), 1);
+		assert_int_equal(unit_value_word(&s, UNIT_WORD_UNQUOTE, &word), 1);
 		assert_string_equal(word, wanted[i]);
 	}
-	assert_int_equal(unit_value_word(&s, true, &(char *){ NULL }), 0);
+	assert_int_equal(unit_value_word(&s, UNIT_WORD_UNQUOTE, &(char *){ NULL }), 0);
 	s = "\"open";
-	assert_int_equal(unit_value_word(&s, true, &(char *){ NULL }), -EINVAL);
+	assert_int_equal(unit_value_word(&s, UNIT_WORD_UNQUOTE, &(char *){ NULL }), -EINVAL);
 	s = "trailing\\";
-	assert_int_equal(unit_value_word(&s, true, &(char *){ NULL }), -EINVAL);
+	assert_int_equal(unit_value_word(&s, UNIT_WORD_UNQUOTE, &(char *){ NULL }), -EINVAL);
+	s = "\"a\\\" b\\";
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		_cleanup_free_ char *word = NULL;
+
+		assert_int_equal(unit_value_word(&s,
+						 UNIT_WORD_UNQUOTE | UNIT_WORD_KEEP_BACKSLASH,
+						 &word),
+				 1);
+		assert_string_equal(word, kept[i]);
+	}
 }
 
 /* The names that look alike, and are something else. */
@@ -259,6 +270,20 @@ static void test_settings(void **state _unused_)
 		{ "ManagedOOMPreference", UNIT_SERVICE, "omit", false, 1 },
 		{ "ManagedOOMPreference", UNIT_SERVICE, "none", false, 0 },
 		{ "ManagedOOMPreference", UNIT_SERVICE, "", false, -EINVAL },
+		/* as seen with systemd 262 */
+		{ "OOMRules", UNIT_SERVICE, "a", false, 1 },
+		{ "OOMRules", UNIT_SLICE, "a/b 'c d'", false, 1 },
+		{ "OOMRules", UNIT_SERVICE, "", true, 0 },
+		{ "OOMRules", UNIT_SERVICE, "a/b", true, -EINVAL },
+		{ "OOMRules", UNIT_SERVICE, "..", false, -EINVAL },
+		{ "OOMRules", UNIT_SERVICE, "a*", false, -EINVAL },
+		{ "OOMRules", UNIT_SERVICE, "[a]", false, -EINVAL },
+		{ "OOMRules", UNIT_SERVICE, "a\\x", false, -EINVAL },
+		{ "OOMRules", UNIT_SERVICE, "a\\ b", false, 1 },
+		{ "OOMRules", UNIT_SERVICE, "\"\"", false, -EINVAL },
+		{ "OOMRules", UNIT_SERVICE, "b \"c", false, -EINVAL },
+		{ "OOMRules", UNIT_SERVICE, "%i", false, 1 },
+		{ "OOMRules", UNIT_SOCKET, "a", false, -EOPNOTSUPP },
 		{ "OOMPolicy", UNIT_SERVICE, "stop", false, 1 },
 		{ "OOMPolicy", UNIT_SERVICE, "", false, -EINVAL },
 		{ "OOMPolicy", UNIT_SLICE, "stop", false, -EOPNOTSUPP },

@@ -320,6 +320,8 @@ static void test_versions(void **state)
 		{ "MemoryMin=1G", 239, "ignored", 1 },
 		{ "ManagedOOMMemoryPressureDurationSec=5s", 256, "ignored", 0 },
 		{ "ManagedOOMMemoryPressureDurationSec=5s", 257, "enforced", 0 },
+		{ "OOMRules=a", 260, "ignored", 0 },
+		{ "OOMRules=a", 261, "enforced", 0 },
 	};
 	const struct tree *tree = *state;
 
