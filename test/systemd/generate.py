@@ -15,6 +15,8 @@ SIZES = {
     "StartupMemoryLow": (254, 0),
 }
 LINE_MAX = 1024 * 1024
+SPANS = ("5s", "90", "1.5min", "2min 5s", "1h", "1000ms", "1 hour 2 sec", "3 weeks 4d", "1.5y")
+BAD_SPANS = ("500ms", "0", "infinity", "-5s", "5 parsecs", "3.s", "5s x")
 
 
 class Cases:
@@ -99,7 +101,11 @@ class Cases:
         """One assignment of a memory setting as (key, value); counts its rules."""
         rng = self.rng
         r = rng.random()
-        if self.version >= 261 and rng.random() < 0.04:
+        if self.version >= 257 and rng.random() < 0.05:
+            key = "ManagedOOMMemoryPressureDurationSec"
+            value, kind = self.turn(*[(span, "oom span") for span in SPANS], ("", "oom span reset"), ("", "oom span reset"),
+                                    *[(span, "bad oom span") for span in BAD_SPANS])
+        elif self.version >= 261 and rng.random() < 0.04:
             key = "OOMRules"
             value, kind = self.turn(*[("a", "oom rules"), ("b 'c d'", "oom rules"), ("", "oom rules reset"),
                                       ("a/b", "bad oom rules"), ("..", "bad oom rules"), ('""', "bad oom rules"),
@@ -151,9 +157,22 @@ class Cases:
         if key in SIZES:
             return "7M"
         return {"Delegate": "memory", "DisableControllers": "memory", "OOMPolicy": "kill",
-                "ManagedOOMMemoryPressureLimit": "33%", "OOMRules": "r", "ManagedOOMPreference": "avoid",
+                "ManagedOOMMemoryPressureLimit": "33%", "OOMRules": "r", "ManagedOOMMemoryPressureDurationSec": "5s", "ManagedOOMPreference": "avoid",
                 "ManagedOOMSwap": "kill", "ManagedOOMMemoryPressure": "kill",
                 }.get(key) or self.turn("yes", "no")
+
+    def condition(self):
+        """Lines of [Unit]; they are added to each other, whatever the type."""
+        rng = self.rng
+        value, kind = self.turn(*[
+            ("memory", "condition"), ("cpu memory", "condition"), ("|memory", "condition trigger"),
+            ("| memory", "condition trigger"), ("!memory", "condition negated"), ("! memory", "condition negated"),
+            ("|!memory", "condition negated"), ("cpu", "condition"), ("v2", "condition"), ("", "condition reset"),
+        ])
+        self.rule("value: " + kind)
+        key = self.turn("ConditionControlGroupController", "AssertControlGroupController")
+        lines = [self.assignment(key, "memory")] if rng.random() < 0.5 else []
+        return b"".join([*lines, self.assignment(key, value)])
 
     # --- syntax ---
 
@@ -251,6 +270,8 @@ class Cases:
         for _ in range(rng.randrange(1, 4) if lines is None else lines):
             if rng.random() < 0.45:
                 out.append(self.oddity(section))
+            if rng.random() < 0.12:
+                out += [b"[Unit]\n", self.condition(), f"[{section}]\n".encode()]
             key, value = self.line()
             if rng.random() < 0.5:
                 # a value for it to replace, to reset, or to leave in force

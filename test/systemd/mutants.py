@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Whether truth.py would notice: the loader with one wrong rule at a time, against systemd.
 
-    mutants.py BUILD_DIR [--sample N] [--root DIR] [--seed N] [WORD...]
+    mutants.py BUILD_DIR [--sample N] [--suite SUITE] [--seed N] [WORD...]
 
 For each line of mutations.py one source is changed, compiled and linked into a unit-dump of its
 own; systemd has answered once for all. Every rule of the line must be seen to fail, in a unit that
 is about that rule. WORD picks the lines with that word; --sample every so many of them, another
-part for each seed. Exits with 1 if a mutant survives, a line no longer fits its source, or a rule
-of truth.py has no line.
+part for each seed. --suite asks the systemd of that Debian release, in a root of its own; lines
+about what a systemd does not know are left out, and counted. Exits with 1 if a mutant survives, a
+line no longer fits its source, or a rule of truth.py has no line.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import tempfile
 
 import generate
 import mutations
+import roots
 import truth
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -112,18 +114,23 @@ def main():
     p.add_argument("build")
     p.add_argument("words", nargs="*")
     p.add_argument("--sample", type=int, default=1)
-    p.add_argument("--root", default="")
+    p.add_argument("--suite", help="a Debian release; without, this system")
     p.add_argument("--seed", type=int, default=truth.random_seed())
     args = p.parse_intermixed_args()
-    if os.geteuid() != 0 or not os.path.exists(args.root + "/lib/systemd/systemd"):
+    if os.geteuid() != 0 or not (args.suite or os.path.exists("/lib/systemd/systemd")):
         print("SKIP mutants: needs root and /lib/systemd/systemd")
         return 77
+    with contextlib.ExitStack() as stack:
+        root = stack.enter_context(roots.unpacked(args.suite)) if args.suite else ""
+        return judge(args, truth.Systemd(root=root))
 
-    failures = 0
-    systemd = truth.Systemd(root=args.root)
+
+def judge(args, systemd):
+    failures = left_out = 0
     print(f"systemd {systemd.version}, seed {args.seed} (MEMCG_POLICY_SEED)")
     named = {rule_name(rule) for line in mutations.MUTATIONS for rule in line[0]}
-    for rule in sorted(all_rules(systemd.version) - named):
+    known = all_rules(systemd.version)
+    for rule in sorted(known - named):
         print(f"NO MUTANT {rule}")
         failures += 1
     chosen = []
@@ -132,6 +139,8 @@ def main():
         if text is None:
             print(f"NO LONGER FITS {line[2]}: {line[1]}")
             failures += 1
+        elif not known & {rule_name(rule) for rule in line[0]}:
+            left_out += 1
         elif (i + args.seed) % args.sample == 0 and (
                 not args.words or any(w in " ".join([*line[0], line[1]]) for w in args.words)):
             chosen.append((line, text))
@@ -164,7 +173,8 @@ def main():
                 failures += by is None
                 print(f"{'caught' if by else 'NOT CAUGHT'}  {rule} | {line[1]}" +
                       (f" | {re.sub(chr(10), ' ', by)[:100]}" if by else ""), flush=True)
-    print(f"{len(chosen)} mutants of {len(mutations.MUTATIONS)}, {failures} failures")
+    print(f"{len(chosen)} mutants of {len(mutations.MUTATIONS)}, {left_out} are not for this systemd, "
+          f"{failures} failures")
     return 1 if failures else 0
 
 

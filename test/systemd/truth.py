@@ -79,6 +79,7 @@ class Unit:
         self.fragment = None
         self.slice = None
         self.values = {}
+        self.conditions = []  # (name, "|!words")
 
 
 def parse_dump(out):
@@ -103,6 +104,8 @@ def parse_dump(out):
             unit.dropins.append(value)
         elif key == "Slice":
             unit.slice = value
+        elif key.startswith(("Condition", "Assert")):
+            unit.conditions.append((key, value.rpartition(" ")[0]))
         else:
             unit.values.setdefault(key, value)
     for name in list(units):
@@ -207,6 +210,12 @@ def expected_size(key, value, ram):
     return int(value)
 
 
+def seconds(text):
+    """systemd's "1min 30s" """
+    units = {"y": 31557600, "month": 2629800, "w": 604800, "d": 86400, "h": 3600, "min": 60, "s": 1}
+    return sum(int(n) * units[unit] for n, unit in re.findall(r"(\d+)([a-z]+)", text))
+
+
 def resolved(path, root, hops=0):
     """Where a path leads inside the root."""
     done = "/"
@@ -239,9 +248,6 @@ def delegation(theirs):
 def compare(ours, theirs, ram, sizes, root):
     """The differences, as text."""
     if ours.state == "error" and theirs.state in ("error", "not-found"):
-        return []
-    if theirs.state == "bad-setting" and ours.state == "loaded":
-        # what else may be wrong with a unit (here: no ExecStart= behind a stop) is not our subject
         return []
     out = []
     if ours.state != theirs.state:
@@ -280,6 +286,14 @@ def compare(ours, theirs, ram, sizes, root):
             out.append(f"{key}: {ours.values.get(key)}, systemd: {theirs.values[key]}")
     if "ManagedOOMPreference" in theirs.values and theirs.values["ManagedOOMPreference"] != ours.values.get("ManagedOOMPreference", "none"):
         out.append(f"ManagedOOMPreference: {ours.values.get('ManagedOOMPreference')}, systemd: {theirs.values['ManagedOOMPreference']}")
+    for key in ("ConditionControlGroupController", "AssertControlGroupController"):
+        words = [v.strip("|").split() for k, v in theirs.conditions if k == key]
+        if any("memory" in w for w in words) != (key in ours.values):
+            out.append(f"{key}: {ours.values.get(key)}, systemd: {words}")
+    span = ours.values.get("ManagedOOMMemoryPressureDurationSec")
+    theirs_span = theirs.values.get("ManagedOOMMemoryPressureDurationSec")
+    if (int(span) // 1000000 if span else None) != (seconds(theirs_span) if theirs_span else None):
+        out.append(f"ManagedOOMMemoryPressureDurationSec: {span}, systemd: {theirs_span}")
     if ("OOMRules" in theirs.values) != ("OOMRules" in ours.values):
         out.append(f"OOMRules: {ours.values.get('OOMRules')}, systemd: {theirs.values.get('OOMRules')}")
     for key, default in (("MemoryZSwapWriteback", "yes"),):

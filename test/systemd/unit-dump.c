@@ -24,8 +24,12 @@ static const char *const states[] = {
 static void print_value(const struct unit_line *line)
 {
 	const struct unit_size *size = &line->parsed.size;
+	uint64_t usec;
 
-	if (line->setting->form != UNIT_VALUE_SIZE)
+	if (line->setting->form == UNIT_VALUE_OOM_SPAN &&
+	    unit_value_span(line->value, &usec) == 0)
+		printf("set %s %llu\n", line->setting->name, (unsigned long long)usec);
+	else if (line->setting->form != UNIT_VALUE_SIZE)
 		printf("set %s %s\n", line->setting->name, line->value);
 	else if (size->kind == UNIT_SIZE_INFINITY)
 		printf("set %s infinity\n", line->setting->name);
