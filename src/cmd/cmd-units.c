@@ -8,18 +8,27 @@
 #include "cmd/unit-views.h"
 #include "ui/output.h"
 #include "ui/table.h"
+#include "units/unit-quadlet.h"
+#include "units/unit-single.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 /* --- which units --- */
 
-/* "foo" is foo.service, as for systemctl; a glob stays what it is. */
+static bool is_glob(const char *word)
+{
+	return word[strcspn(word, "*?[")] != '\0';
+}
+
+/* "foo" is foo.service, as for systemctl, and so is "my.foo"; a glob stays what it is. */
 static int pattern_of(const char *word, char **ret)
 {
-	bool glob = word[strcspn(word, "*?[")] != '\0';
+	const char *dot = strrchr(word, '.');
+	bool whole = is_glob(word) || unit_quadlet_is_name(word) ||
+		     (dot && unit_type_from_string(dot + 1) >= 0);
 
-	return str_printf(ret, "%s%s", word, glob || strchr(word, '.') ? "" : ".service");
+	return str_printf(ret, "%s%s", word, whole ? "" : ".service");
 }
 
 static bool matches(const struct units *units, const struct unit_finding *finding,
@@ -70,9 +79,9 @@ static void select_messages(const char *pattern, const struct diag *all, struct 
 	}
 }
 
-/* Keeps the findings of the units that were named; a name without any is worth a notice. */
+/* Keeps the findings of the units that were named; found: of each word, whether it has any. */
 static int select_units(const struct cmd *cmd, const struct units *units,
-			struct unit_findings *findings, struct diag *diag)
+			struct unit_findings *findings, bool *found, struct diag *diag)
 {
 	_cleanup_free_ bool *keep = calloc(findings->n + 1, sizeof(*keep));
 	_cleanup_diag_ struct diag all = {};
@@ -83,7 +92,6 @@ static int select_units(const struct cmd *cmd, const struct units *units,
 	diag_move(&all, diag);
 	for (size_t w = 0; w < cmd->args->n_words; w++) {
 		_cleanup_free_ char *pattern = NULL;
-		bool any = false;
 		int r = pattern_of(cmd->args->words[w], &pattern);
 
 		if (r < 0)
@@ -91,10 +99,7 @@ static int select_units(const struct cmd *cmd, const struct units *units,
 		select_messages(pattern, &all, diag);
 		for (size_t i = 0; i < findings->n; i++)
 			if (matches(units, &findings->items[i], pattern))
-				keep[i] = any = true;
-		if (!any)
-			diag_notice(diag, &(struct diag_where){}, "%s has no memory settings",
-				    pattern);
+				keep[i] = found[w] = true;
 	}
 	for (size_t i = 0; i < findings->n; i++) {
 		if (keep[i])
@@ -104,6 +109,86 @@ static int select_units(const struct cmd *cmd, const struct units *units,
 	}
 	findings->n = n;
 	return 0;
+}
+
+/* Why a name has no findings, of the managers the one that knows most about it: 1 when it is
+ * no unit, and nobody's typing error may pass for a unit without limits. */
+static int explain_none(const struct cmd *cmd, const struct unit_views *views, const char *word,
+			struct diag *diag)
+{
+	_cleanup_free_ char *name = NULL, *mask = NULL;
+	enum unit_presence most = UNIT_NAME_WRONG;
+	int r = pattern_of(word, &name);
+
+	for (size_t i = 0; i < views->n && r >= 0; i++) {
+		const struct unit_views_item *item = &views->items[i];
+		_cleanup_free_ char *one_mask = NULL;
+		enum unit_presence one;
+
+		r = unit_presence_find(cmd->root, &item->owner, &item->view, name, &one,
+				       &one_mask);
+		most = r < 0 ? most : MAX(most, one);
+		if (one_mask && !mask)
+			mask = TAKE_PTR(one_mask);
+	}
+	if (r < 0)
+		return r;
+	switch (most) {
+	case UNIT_THERE:
+		diag_notice(diag, &(struct diag_where){}, "%s has no memory settings", name);
+		return 0;
+	case UNIT_THERE_MASKED:
+		diag_notice(diag, &(struct diag_where){},
+			    "%s is masked by %s: systemd does not load it, whatever else there "
+			    "is of it",
+			    name, mask);
+		return 0;
+	case UNIT_UNMADE:
+		diag_notice(diag, &(struct diag_where){},
+			    "%s has no unit file: systemd makes it when something wants it, "
+			    "without memory settings",
+			    name);
+		return 0;
+	case UNIT_ABSENT:
+		diag_warning(
+			diag,
+			&(struct diag_where){ .hint = unit_quadlet_is_name(name)
+							      ? NULL
+							      : "systemctl list-unit-files" },
+			"there is no unit %s", name);
+		return 1;
+	case UNIT_NAME_WRONG:
+	default:
+		diag_warning(diag, &(struct diag_where){ .hint = "systemd-escape --mangle" },
+			     "%s is no name of a unit", name);
+		return 1;
+	}
+}
+
+/* Only the units that were named, in all views: 1 when one of them does not exist. */
+static int select_named(const struct cmd *cmd, struct unit_views *views, struct diag *diag)
+{
+	_cleanup_free_ bool *found = calloc(cmd->args->n_words + 1, sizeof(*found));
+	bool absent = false;
+	int r = found ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < views->n && r >= 0; i++)
+		r = select_units(cmd, &views->items[i].view.units,
+				 &views->items[i].view.findings, found, diag);
+	for (size_t w = 0; w < cmd->args->n_words && r >= 0; w++) {
+		const char *word = cmd->args->words[w];
+
+		if (found[w])
+			continue;
+		if (is_glob(word)) {
+			diag_notice(diag, &(struct diag_where){},
+				    "no unit with memory settings matches %s", word);
+			continue;
+		}
+		r = explain_none(cmd, views, word, diag);
+		absent |= r > 0;
+	}
+	return r < 0 ? r : absent;
 }
 
 /* --- JSON --- */
@@ -297,7 +382,8 @@ static int print_text(const struct cmd *cmd, const struct unit_basis *basis,
 	}
 	if (cmd->args->quiet)
 		return 0;
-	if (n == 0)
+	/* of those that were named more was said already */
+	if (n == 0 && cmd->args->n_words == 0)
 		puts("No memory settings of units were found.");
 	for (size_t i = 0; i < host->n; i++)
 		printf("%s%s.\n", i == 0 ? "\n" : "", host->items[i]);
@@ -324,7 +410,7 @@ int cmd_units(const struct cmd *cmd)
 	_cleanup_host_ struct host host = {};
 	_cleanup_diag_ struct diag diag = {};
 	struct unit_basis basis;
-	bool counting = false;
+	bool counting = false, absent = false;
 	int r;
 
 	/* the next boot only matters where no kernel can be asked */
@@ -336,21 +422,24 @@ int cmd_units(const struct cmd *cmd)
 	r = unit_views_load(cmd, &host, &views, &diag);
 	if (r >= 0)
 		r = find_host(cmd, &basis, &views, &lost);
-	for (size_t i = 0; i < views.n && r >= 0; i++) {
-		struct unit_view *view = &views.items[i].view;
-		struct unit_counts counts;
-
-		if (cmd->args->n_words > 0)
-			r = select_units(cmd, &view->units, &view->findings, &diag);
-		unit_findings_count(&view->findings, &counts);
-		counting |= counts.counting > 0;
+	if (r >= 0 && cmd->args->n_words > 0) {
+		r = select_named(cmd, &views, &diag);
+		absent = r > 0;
 	}
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < views.n; i++) {
+		struct unit_counts counts;
+
+		unit_findings_count(&views.items[i].view.findings, &counts);
+		counting |= counts.counting > 0;
+	}
 	term_print_diag(cmd->term, stderr, &diag);
 	r = cmd->args->json == JSON_OFF ? print_text(cmd, &basis, &views, &lost, counting)
 					: print_json(cmd, &basis, &views, &lost, &diag);
 	if (r < 0)
 		return r;
+	if (absent)
+		return EXIT_FAILED;
 	return counting ? EXIT_UNENFORCED : EXIT_OK;
 }

@@ -25,21 +25,22 @@ static int load_view(const struct loading *loading, const struct unit_owner *own
 	const struct unit_basis basis = host_unit_basis(loading->host);
 	struct unit_views *views = loading->views;
 	void *items = reallocarray(views->items, views->n + 1, sizeof(*views->items));
-	struct unit_view *view;
-	int r;
+	struct unit_views_item *item;
 
 	if (!items)
 		return -ENOMEM;
 	views->items = items;
-	views->items[views->n].user = user;
-	view = &views->items[views->n].view;
-	*view = (struct unit_view){};
-	r = unit_view_load(loading->cmd->root, owner, &basis, &loading->host->facts.running,
-			   systemd, view, loading->diag);
-	if (r < 0)
-		return r;
-	views->n++;
-	return 0;
+	item = &views->items[views->n++];
+	*item = (struct unit_views_item){
+		.user = user,
+		.owner = { .user = owner->user,
+			   .home = owner->home ? strdup(owner->home) : NULL,
+			   .runtime = owner->runtime ? strdup(owner->runtime) : NULL },
+	};
+	if ((owner->home && !item->owner.home) || (owner->runtime && !item->owner.runtime))
+		return -ENOMEM;
+	return unit_view_load(loading->cmd->root, owner, &basis, &loading->host->facts.running,
+			      systemd, &item->view, loading->diag);
 }
 
 /* Without a manager to ask the files are what there is. */
@@ -130,8 +131,11 @@ int unit_views_load(const struct cmd *cmd, const struct host *host, struct unit_
 
 void unit_views_done(struct unit_views *views)
 {
-	for (size_t i = 0; i < views->n; i++)
+	for (size_t i = 0; i < views->n; i++) {
 		unit_view_done(&views->items[i].view);
+		free((char *)views->items[i].owner.home);
+		free((char *)views->items[i].owner.runtime);
+	}
 	free(views->items);
 	*views = (struct unit_views){};
 }

@@ -17,8 +17,9 @@ struct host;
 
 /* Initialise with {}. */
 struct unit_views {
-	struct {
+	struct unit_views_item {
 		uid_t user;
+		struct unit_owner owner; /* its strings are the item's */
 		struct unit_view view;
 	} * items;
 	size_t n;

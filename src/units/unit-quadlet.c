@@ -126,6 +126,11 @@ static int find_kind(const char *name)
 	return -1;
 }
 
+bool unit_quadlet_is_name(const char *name)
+{
+	return find_kind(name) >= 0;
+}
+
 /* What one entry of a directory is: a quadlet, drop-ins of quadlets, a directory below. */
 static int sort_in(struct reader *reader, const char *name, unsigned char type,
 		   struct strv *below)

@@ -52,6 +52,8 @@ int unit_quadlets_load(const struct root *root, const struct unit_owner *owner, 
 		       struct unit_quadlets *ret) _must_check_;
 void unit_quadlets_done(struct unit_quadlets *quadlets);
 
+/* Whether a file of that name would be a quadlet. */
+bool unit_quadlet_is_name(const char *name) _pure_;
 const struct unit_quadlet *unit_quadlets_find(const struct unit_quadlets *quadlets,
 					      const char *service) _pure_;
 

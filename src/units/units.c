@@ -6,6 +6,7 @@
 #include "units/unit-expand.h"
 #include "units/unit-parse.h"
 #include "units/unit-scan.h"
+#include "units/unit-single.h"
 #include "units/unit-wants.h"
 
 #include <stdio.h>
@@ -329,26 +330,11 @@ static void drop_needless(struct units *units)
  * told. */
 static int look_at_delegation(const struct root *root, struct units *units)
 {
-	_cleanup_unit_path_ struct unit_path path = {};
 	_cleanup_(unit_done) struct unit unit = {};
-	_cleanup_free_ struct unit_loader *loader = calloc(1, sizeof(*loader));
-	_cleanup_diag_ struct diag ignored = {};
-	size_t budget = ROOT_MAX_DIR_ENTRIES;
 	bool delegates = false;
-	int r;
+	int r = unit_load_single(root, &(struct unit_owner){}, units->version, NULL,
+				 "user@0.service", &unit);
 
-	if (!loader)
-		return -ENOMEM;
-	r = unit_path_open(root, &(struct unit_owner){}, units->version, &path);
-	if (r < 0)
-		return r;
-	loader->root = root;
-	loader->path = &path;
-	loader->version = units->version;
-	loader->budget = loader->text.budget = &budget;
-	loader->diag = &ignored;
-	r = unit_load(loader, "user@0.service", &unit);
-	unit_loader_done(loader);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < unit.n_lines; i++)
