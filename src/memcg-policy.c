@@ -3,6 +3,7 @@
 /* main(): parse by the tables, open the root, run the verb, map its result to an exit code. */
 
 #include "base/diag.h"
+#include "base/json.h"
 #include "base/root.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
@@ -73,7 +74,11 @@ static int run(int argc, char **argv)
 	}
 	if (args.dump_table)
 		return cli_print_table(stdout) < 0 ? EXIT_FAILED : EXIT_OK;
-	r = open_root(&args, &root, &diag);
+	r = args.json == JSON_OFF ? 0 : json_open();
+	if (r < 0)
+		diag_error(&diag, NULL, "--json needs libjson-c, which is not installed");
+	else
+		r = open_root(&args, &root, &diag);
 	if (r >= 0)
 		r = verb_functions[args.verb](&(struct cmd){ &args, root, &term });
 	if (r < 0) {

@@ -89,7 +89,7 @@ bool archive_is_compressed(const void *data, size_t size)
 	_(archive_entry_set_perm)                  \
 	_(archive_entry_set_size)                  \
 	_(archive_entry_set_symlink)
-DLOPEN_LIBRARY(libarchive, "libarchive.so.13", "archive",
+DLOPEN_LIBRARY(libarchive, "suggested", "libarchive.so.13", "archive",
 	       "capture, and kernel images compressed otherwise than by gzip", SYMBOLS);
 
 /*

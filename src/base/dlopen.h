@@ -6,7 +6,7 @@
  * includes a library's header says which of its functions it uses:
  *
  *	#define SYMBOLS(_) _(archive_read_new) _(archive_read_free)
- *	DLOPEN_LIBRARY(libarchive, "libarchive.so.13", "archive",
+ *	DLOPEN_LIBRARY(libarchive, "suggested", "libarchive.so.13", "archive",
  *		       "compressed kernel images and /proc/config.gz", SYMBOLS);
  *
  * which gives struct libarchive, a member for each function, and libarchive_open():
@@ -19,7 +19,8 @@
  *	a = lib.archive_read_new();
  *
  * Opening twice costs microseconds: the loader keeps what it has. Packagers find the dependency
- * in the ELF note (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/).
+ * in the ELF note (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/), with its
+ * priority: without a "suggested" library the program works and says what it cannot tell.
  */
 
 #include "base/macro.h"
@@ -33,20 +34,21 @@ int dlopen_symbols(const char *soname, const char *const *symbols, void **table)
 #define DLOPEN_MEMBER(symbol) __typeof__(symbol) *symbol;
 #define DLOPEN_NAME(symbol)   #symbol,
 
-#define DLOPEN_LIBRARY(library, soname, feature, description, symbols)                       \
-	DLOPEN_NOTE(library, "[{\"feature\":\"" feature "\",\"description\":\"" description  \
-			     "\",\"priority\":\"suggested\",\"soname\":[\"" soname "\"]}]"); \
-	struct library {                                                                     \
-		symbols(DLOPEN_MEMBER)                                                       \
-	};                                                                                   \
-	_must_check_ static int library##_open(struct library *ret)                          \
-	{                                                                                    \
-		static const char *const names[] = { symbols(DLOPEN_NAME) NULL };            \
-                                                                                             \
-		_Static_assert(sizeof(*ret) == sizeof(names) - sizeof(names[0]),             \
-			       "functions only");                                            \
-		return dlopen_symbols(soname, names, (void **)ret);                          \
-	}                                                                                    \
+#define DLOPEN_LIBRARY(library, priority, soname, feature, description, symbols)       \
+	DLOPEN_NOTE(library,                                                           \
+		    "[{\"feature\":\"" feature "\",\"description\":\"" description     \
+		    "\",\"priority\":\"" priority "\",\"soname\":[\"" soname "\"]}]"); \
+	struct library {                                                               \
+		symbols(DLOPEN_MEMBER)                                                 \
+	};                                                                             \
+	_must_check_ static int library##_open(struct library *ret)                    \
+	{                                                                              \
+		static const char *const names[] = { symbols(DLOPEN_NAME) NULL };      \
+                                                                                       \
+		_Static_assert(sizeof(*ret) == sizeof(names) - sizeof(names[0]),       \
+			       "functions only");                                      \
+		return dlopen_symbols(soname, names, (void **)ret);                    \
+	}                                                                              \
 	struct _dlopen_needs_semicolon_
 
 /* clang would surround it with red zones, gcc does not know the attribute for variables */

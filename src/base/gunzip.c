@@ -9,8 +9,8 @@
 #include <zlib.h>
 
 #define SYMBOLS(_) _(inflateInit2_) _(inflate) _(inflateEnd)
-DLOPEN_LIBRARY(libz, "libz.so.1", "gzip", "/proc/config.gz, kernels compressed by gzip",
-	       SYMBOLS);
+DLOPEN_LIBRARY(libz, "suggested", "libz.so.1", "gzip",
+	       "/proc/config.gz, kernels compressed by gzip", SYMBOLS);
 
 static int inflate_stream(const struct libz *lib, z_stream *stream, size_t size, size_t max,
 			  archive_sink sink, void *userdata)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/json.h"
 
+#include "base/dlopen.h"
 #include "base/str.h"
 
 #include <json-c/json.h>
@@ -8,6 +9,60 @@
 #include <math.h>
 
 enum { MAX_DEPTH = 32 };
+
+#define SYMBOLS(_)                        \
+	_(json_object_new_object)         \
+	_(json_object_new_array)          \
+	_(json_object_new_string)         \
+	_(json_object_new_int64)          \
+	_(json_object_new_uint64)         \
+	_(json_object_new_double)         \
+	_(json_object_new_boolean)        \
+	_(json_object_object_add)         \
+	_(json_object_array_add)          \
+	_(json_object_put)                \
+	_(json_object_set_serializer)     \
+	_(json_object_get_userdata)       \
+	_(printbuf_memappend)             \
+	_(json_object_to_json_string_ext) \
+	_(json_tokener_new_ex)            \
+	_(json_tokener_free)              \
+	_(json_tokener_parse_ex)          \
+	_(json_tokener_get_parse_end)     \
+	_(json_tokener_get_error)         \
+	_(json_object_is_type)            \
+	_(json_object_object_get_ex)      \
+	_(json_object_object_length)      \
+	_(json_object_array_length)       \
+	_(json_object_array_get_idx)      \
+	_(json_object_get_string)         \
+	_(json_object_get_double)         \
+	_(json_object_get_int64)          \
+	_(json_object_get_uint64)         \
+	_(json_object_get_boolean)
+DLOPEN_LIBRARY(jsonc, "required", "libjson-c.so.5", "json", "--json, undo records, JSON files",
+	       SYMBOLS);
+
+/*
+ * The library's functions, opened by the first call that needs one: most runs need none, and
+ * would load it at their start. Kept here, because every value needs them; set once, and the
+ * same whoever sets it. Where they cannot be had there is no value but NULL.
+ */
+static struct jsonc jsonc;
+
+static bool have_library(void)
+{
+	struct jsonc opened;
+
+	if (!jsonc.json_object_put && jsonc_open(&opened) >= 0)
+		jsonc = opened;
+	return jsonc.json_object_put;
+}
+
+int json_open(void)
+{
+	return have_library() ? 0 : -ELIBACC;
+}
 
 /* struct json is json-c's object under our name, so that no other file includes its header */
 static json_object *unwrap(const struct json *value)
@@ -20,6 +75,11 @@ static struct json *wrap(json_object *object)
 	return (struct json *)object;
 }
 
+static bool is_type(const json_object *object, enum json_type type)
+{
+	return object && jsonc.json_object_is_type(object, type);
+}
+
 /* A container that lost a member must not be printed as if it were whole. */
 static int refuse_to_print(json_object *object _unused_, struct printbuf *buf _unused_,
 			   int level _unused_, int flags _unused_)
@@ -29,27 +89,27 @@ static int refuse_to_print(json_object *object _unused_, struct printbuf *buf _u
 
 static void mark_failed(json_object *container)
 {
-	json_object_set_serializer(container, refuse_to_print, NULL, NULL);
+	jsonc.json_object_set_serializer(container, refuse_to_print, NULL, NULL);
 }
 
 struct json *json_new_object(void)
 {
-	return wrap(json_object_new_object());
+	return have_library() ? wrap(jsonc.json_object_new_object()) : NULL;
 }
 
 struct json *json_new_array(void)
 {
-	return wrap(json_object_new_array());
+	return have_library() ? wrap(jsonc.json_object_new_array()) : NULL;
 }
 
 static void add(struct json *object, const char *key, json_object *value, bool ok)
 {
 	if (!object) {
-		json_object_put(value);
+		json_free(wrap(value));
 		return;
 	}
-	if (!ok || json_object_object_add(unwrap(object), key, value) < 0) {
-		json_object_put(value);
+	if (!ok || jsonc.json_object_object_add(unwrap(object), key, value) < 0) {
+		json_free(wrap(value));
 		mark_failed(unwrap(object));
 	}
 }
@@ -57,11 +117,11 @@ static void add(struct json *object, const char *key, json_object *value, bool o
 static void append(struct json *array, json_object *value, bool ok)
 {
 	if (!array) {
-		json_object_put(value);
+		json_free(wrap(value));
 		return;
 	}
-	if (!ok || json_object_array_add(unwrap(array), value) < 0) {
-		json_object_put(value);
+	if (!ok || jsonc.json_object_array_add(unwrap(array), value) < 0) {
+		json_free(wrap(value));
 		mark_failed(unwrap(array));
 	}
 }
@@ -70,12 +130,12 @@ static json_object *new_string(const char *value, size_t size)
 {
 	_cleanup_free_ char *safe = str_escape(value, size);
 
-	return safe ? json_object_new_string(safe) : NULL;
+	return safe ? jsonc.json_object_new_string(safe) : NULL;
 }
 
 void json_add_string_n(struct json *object, const char *key, const char *value, size_t size)
 {
-	json_object *string = value ? new_string(value, size) : NULL;
+	json_object *string = object && value ? new_string(value, size) : NULL;
 
 	add(object, key, string, !value || string);
 }
@@ -85,7 +145,7 @@ void json_add_text(struct json *object, const char *key, const char *value, size
 	_cleanup_strbuf_ struct strbuf buf = {};
 	json_object *string = NULL;
 
-	if (!value) {
+	if (!object || !value) {
 		add(object, key, NULL, false);
 		return;
 	}
@@ -106,7 +166,7 @@ void json_add_text(struct json *object, const char *key, const char *value, size
 	}
 	strbuf_adds(&buf, "");
 	if (!buf.failed)
-		string = json_object_new_string(buf.data);
+		string = jsonc.json_object_new_string(buf.data);
 	add(object, key, string, string);
 }
 
@@ -117,21 +177,22 @@ void json_add_string(struct json *object, const char *key, const char *value)
 
 void json_add_int(struct json *object, const char *key, int64_t value)
 {
-	json_object *number = json_object_new_int64(value);
+	json_object *number = object ? jsonc.json_object_new_int64(value) : NULL;
 
 	add(object, key, number, number);
 }
 
 void json_add_u64(struct json *object, const char *key, uint64_t value)
 {
-	json_object *number = json_object_new_uint64(value);
+	json_object *number = object ? jsonc.json_object_new_uint64(value) : NULL;
 
 	add(object, key, number, number);
 }
 
 void json_add_double(struct json *object, const char *key, double value)
 {
-	json_object *number = isfinite(value) ? json_object_new_double(value) : NULL;
+	json_object *number =
+		object && isfinite(value) ? jsonc.json_object_new_double(value) : NULL;
 
 	/* JSON has no infinity */
 	add(object, key, number, number || !isfinite(value));
@@ -139,7 +200,7 @@ void json_add_double(struct json *object, const char *key, double value)
 
 void json_add_bool(struct json *object, const char *key, bool value)
 {
-	json_object *boolean = json_object_new_boolean(value);
+	json_object *boolean = object ? jsonc.json_object_new_boolean(value) : NULL;
 
 	add(object, key, boolean, boolean);
 }
@@ -157,9 +218,9 @@ void json_add(struct json *object, const char *key, struct json *value)
 static int print_text(json_object *object, struct printbuf *buf, int level _unused_,
 		      int flags _unused_)
 {
-	const char *text = json_object_get_userdata(object);
+	const char *text = jsonc.json_object_get_userdata(object);
 
-	return printbuf_memappend(buf, text, (int)strlen(text));
+	return jsonc.printbuf_memappend(buf, text, (int)strlen(text));
 }
 
 static void free_text(json_object *object _unused_, void *text)
@@ -169,10 +230,12 @@ static void free_text(json_object *object _unused_, void *text)
 
 void json_add_text_take(struct json *object, const char *key, char *text)
 {
-	json_object *value = text && strlen(text) < INT_MAX ? json_object_new_object() : NULL;
+	json_object *value = object && text && strlen(text) < INT_MAX
+				     ? jsonc.json_object_new_object()
+				     : NULL;
 
 	if (value)
-		json_object_set_serializer(value, print_text, text, free_text);
+		jsonc.json_object_set_serializer(value, print_text, text, free_text);
 	else
 		free(text);
 	add(object, key, value, value);
@@ -180,21 +243,22 @@ void json_add_text_take(struct json *object, const char *key, char *text)
 
 void json_append_string(struct json *array, const char *value)
 {
-	json_object *string = new_string(value, strlen(value));
+	json_object *string = array ? new_string(value, strlen(value)) : NULL;
 
 	append(array, string, string);
 }
 
 void json_append_double(struct json *array, double value)
 {
-	json_object *number = isfinite(value) ? json_object_new_double(value) : NULL;
+	json_object *number =
+		array && isfinite(value) ? jsonc.json_object_new_double(value) : NULL;
 
 	append(array, number, number || !isfinite(value));
 }
 
 void json_append_u64(struct json *array, uint64_t value)
 {
-	json_object *number = json_object_new_uint64(value);
+	json_object *number = array ? jsonc.json_object_new_uint64(value) : NULL;
 
 	append(array, number, number);
 }
@@ -210,10 +274,10 @@ int json_print(const struct json *value, bool pretty, char **ret)
 	const char *text;
 
 	if (!value)
-		return -ENOMEM;
+		return have_library() ? -ENOMEM : -ELIBACC;
 	if (pretty)
 		flags |= JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED;
-	text = json_object_to_json_string_ext(unwrap(value), flags);
+	text = jsonc.json_object_to_json_string_ext(unwrap(value), flags);
 	if (!text)
 		return -ENOMEM;
 	*ret = strdup(text);
@@ -223,25 +287,28 @@ int json_print(const struct json *value, bool pretty, char **ret)
 static void tokener_freep(json_tokener **tokener)
 {
 	if (*tokener)
-		json_tokener_free(*tokener);
+		jsonc.json_tokener_free(*tokener);
 }
 
 int json_parse(const char *text, size_t size, struct json **ret, size_t *ret_offset)
 {
-	_cleanup_(tokener_freep) json_tokener *tokener = json_tokener_new_ex(MAX_DEPTH);
+	_cleanup_(tokener_freep) json_tokener *tokener = NULL;
 	json_object *value;
 	size_t end;
 
+	if (!have_library())
+		return -ELIBACC;
+	tokener = jsonc.json_tokener_new_ex(MAX_DEPTH);
 	if (!tokener)
 		return -ENOMEM;
 	if (size >= INT_MAX)
 		return -EINVAL;
 	/* the terminating NUL makes a number at the end complete */
-	value = json_tokener_parse_ex(tokener, text, (int)size + 1);
-	end = MIN(json_tokener_get_parse_end(tokener), size); /* it may count the NUL */
-	if (json_tokener_get_error(tokener) != json_tokener_success ||
+	value = jsonc.json_tokener_parse_ex(tokener, text, (int)size + 1);
+	end = MIN(jsonc.json_tokener_get_parse_end(tokener), size); /* it may count the NUL */
+	if (jsonc.json_tokener_get_error(tokener) != json_tokener_success ||
 	    end + strspn(text + end, " \t\r\n") != size) {
-		json_object_put(value);
+		json_free(wrap(value));
 		if (ret_offset)
 			*ret_offset = end;
 		return -EINVAL;
@@ -254,16 +321,16 @@ struct json *json_get(const struct json *object, const char *key)
 {
 	json_object *value;
 
-	if (!json_object_is_type(unwrap(object), json_type_object) ||
-	    !json_object_object_get_ex(unwrap(object), key, &value))
+	if (!is_type(unwrap(object), json_type_object) ||
+	    !jsonc.json_object_object_get_ex(unwrap(object), key, &value))
 		return NULL;
 	return wrap(value);
 }
 
 bool json_has(const struct json *object, const char *key)
 {
-	return json_object_is_type(unwrap(object), json_type_object) &&
-	       json_object_object_get_ex(unwrap(object), key, NULL);
+	return is_type(unwrap(object), json_type_object) &&
+	       jsonc.json_object_object_get_ex(unwrap(object), key, NULL);
 }
 
 int json_pointer(const struct json *value, const char *pointer, struct json **ret)
@@ -285,14 +352,14 @@ int json_pointer(const struct json *value, const char *pointer, struct json **re
 		}
 		if (strbuf_take(&token, &key, NULL) < 0)
 			return -ENOMEM;
-		if (json_object_is_type(at, json_type_object)) {
-			if (!json_object_object_get_ex(at, key, &at))
+		if (is_type(at, json_type_object)) {
+			if (!jsonc.json_object_object_get_ex(at, key, &at))
 				return -ENOENT;
-		} else if (json_object_is_type(at, json_type_array)) {
+		} else if (is_type(at, json_type_array)) {
 			if (str_parse_u64(key, &index) < 0 ||
-			    index >= json_object_array_length(at))
+			    index >= jsonc.json_object_array_length(at))
 				return -ENOENT;
-			at = json_object_array_get_idx(at, index);
+			at = jsonc.json_object_array_get_idx(at, index);
 		} else
 			return -ENOENT;
 	}
@@ -302,10 +369,10 @@ int json_pointer(const struct json *value, const char *pointer, struct json **re
 
 size_t json_length(const struct json *value)
 {
-	if (json_object_is_type(unwrap(value), json_type_array))
-		return json_object_array_length(unwrap(value));
-	if (json_object_is_type(unwrap(value), json_type_object))
-		return (size_t)json_object_object_length(unwrap(value));
+	if (is_type(unwrap(value), json_type_array))
+		return jsonc.json_object_array_length(unwrap(value));
+	if (is_type(unwrap(value), json_type_object))
+		return (size_t)jsonc.json_object_object_length(unwrap(value));
 	return 0;
 }
 
@@ -313,58 +380,57 @@ struct json *json_at(const struct json *array, size_t index)
 {
 	if (!json_is_array(array))
 		return NULL;
-	return wrap(json_object_array_get_idx(unwrap(array), index));
+	return wrap(jsonc.json_object_array_get_idx(unwrap(array), index));
 }
 
 bool json_is_object(const struct json *value)
 {
-	return json_object_is_type(unwrap(value), json_type_object);
+	return is_type(unwrap(value), json_type_object);
 }
 
 bool json_is_array(const struct json *value)
 {
-	return json_object_is_type(unwrap(value), json_type_array);
+	return is_type(unwrap(value), json_type_array);
 }
 
 bool json_is_string(const struct json *value)
 {
-	return json_object_is_type(unwrap(value), json_type_string);
+	return is_type(unwrap(value), json_type_string);
 }
 
 const char *json_as_string(const struct json *value)
 {
-	return json_is_string(value) ? json_object_get_string(unwrap(value)) : NULL;
+	return json_is_string(value) ? jsonc.json_object_get_string(unwrap(value)) : NULL;
 }
 
 int json_as_number(const struct json *value, double *ret)
 {
-	if (!json_object_is_type(unwrap(value), json_type_int) &&
-	    !json_object_is_type(unwrap(value), json_type_double))
+	if (!is_type(unwrap(value), json_type_int) && !is_type(unwrap(value), json_type_double))
 		return -EINVAL;
-	*ret = json_object_get_double(unwrap(value));
+	*ret = jsonc.json_object_get_double(unwrap(value));
 	return 0;
 }
 
 int json_as_u64(const struct json *value, uint64_t *ret)
 {
-	if (!json_object_is_type(unwrap(value), json_type_int) ||
-	    json_object_get_int64(unwrap(value)) < 0)
+	if (!is_type(unwrap(value), json_type_int) ||
+	    jsonc.json_object_get_int64(unwrap(value)) < 0)
 		return -EINVAL;
-	*ret = json_object_get_uint64(unwrap(value));
+	*ret = jsonc.json_object_get_uint64(unwrap(value));
 	return 0;
 }
 
 int json_as_bool(const struct json *value, bool *ret)
 {
-	if (!json_object_is_type(unwrap(value), json_type_boolean))
+	if (!is_type(unwrap(value), json_type_boolean))
 		return -EINVAL;
-	*ret = json_object_get_boolean(unwrap(value));
+	*ret = jsonc.json_object_get_boolean(unwrap(value));
 	return 0;
 }
 
 struct json *json_free(struct json *value)
 {
 	if (value)
-		json_object_put(unwrap(value));
+		jsonc.json_object_put(unwrap(value));
 	return NULL;
 }

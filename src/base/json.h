@@ -2,14 +2,18 @@
 #pragma once
 
 /*
- * JSON values, built or parsed; the only user of json-c. Building is sticky: when an allocation
- * fails, printing reports -ENOMEM instead of a value that lost a member.
+ * JSON values, built or parsed; the only user of json-c, which is opened on demand. Building is
+ * sticky: when an allocation fails, printing reports -ENOMEM instead of a value that lost a
+ * member, and -ELIBACC where the library is not there.
  * Strings are escaped by str_escape(), so output is always UTF-8 without control characters.
  */
 
 #include "base/macro.h"
 
 struct json; /* a json-c object; NULL is JSON null */
+
+/* 0, or -ELIBACC: for those who would do something else first, and then could not say so. */
+int json_open(void) _must_check_;
 
 struct json *json_new_object(void) _must_check_;
 struct json *json_new_array(void) _must_check_;
@@ -38,11 +42,11 @@ void json_append_u64(struct json *array, uint64_t value);
 /* Takes value over. */
 void json_append(struct json *array, struct json *value);
 
-/* NUL-terminated text without a trailing newline: 0 or -ENOMEM. */
+/* NUL-terminated text without a trailing newline: 0, -ENOMEM or -ELIBACC. */
 int json_print(const struct json *value, bool pretty, char **ret) _must_check_;
 
 /* Parses exactly one value, depth at most 32: 0, -EINVAL with *ret_offset (also
- * when json-c ran out of memory, which it does not tell apart), or -ENOMEM. */
+ * when json-c ran out of memory, which it does not tell apart), -ENOMEM or -ELIBACC. */
 int json_parse(const char *text, size_t size, struct json **ret,
 	       size_t *ret_offset) _must_check_;
 

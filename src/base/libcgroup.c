@@ -19,7 +19,8 @@
 	_(cgroup_walk_tree_begin)   \
 	_(cgroup_walk_tree_next)    \
 	_(cgroup_walk_tree_end)
-DLOPEN_LIBRARY(libcgroup_library, LIBCGROUP_SONAME, "cgroup", "groups of cgroup v1", SYMBOLS);
+DLOPEN_LIBRARY(libcgroup_library, "suggested", LIBCGROUP_SONAME, "cgroup",
+	       "groups of cgroup v1", SYMBOLS);
 
 /* Its codes start at 50000 and say less than errno, which it mostly leaves alone. */
 static int to_errno(int code)

@@ -51,7 +51,8 @@ bool mount_has_option(const struct mount *mount, const char *option)
 	_(mnt_fs_get_source)      \
 	_(mnt_fs_get_options)     \
 	_(mnt_fs_get_devno)
-DLOPEN_LIBRARY(libmount, "libmount.so.1", "mount", "what is mounted where", SYMBOLS);
+DLOPEN_LIBRARY(libmount, "suggested", "libmount.so.1", "mount", "what is mounted where",
+	       SYMBOLS);
 
 static int copy(const char *s, char **ret)
 {

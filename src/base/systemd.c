@@ -34,7 +34,7 @@
 	_(sd_bus_message_read)            \
 	_(sd_bus_message_read_basic)      \
 	_(sd_journal_sendv)
-DLOPEN_LIBRARY(libsystemd, "libsystemd.so.0", "systemd",
+DLOPEN_LIBRARY(libsystemd, "suggested", "libsystemd.so.0", "systemd",
 	       "live units by D-Bus and records in the journal", SYMBOLS);
 
 #define MANAGER "org.freedesktop.systemd1"

@@ -12,7 +12,8 @@
 	_(crypt_init) \
 	_(crypt_load) \
 	_(crypt_free) _(crypt_get_type) _(crypt_token_json_get) _(crypt_set_log_callback)
-DLOPEN_LIBRARY(libcryptsetup, "libcryptsetup.so.12", "cryptsetup", "LUKS2 tokens", SYMBOLS);
+DLOPEN_LIBRARY(libcryptsetup, "suggested", "libcryptsetup.so.12", "cryptsetup", "LUKS2 tokens",
+	       SYMBOLS);
 
 /* as many as a header may hold (lib/luks2/luks2.h) */
 enum { MAX_TOKENS = 32 };

@@ -304,7 +304,7 @@ static int load_record(const struct root *root, const char *path, struct record 
 		return r;
 	r = json_parse(text, size, &top, &offset);
 	if (r < 0)
-		return r == -ENOMEM ? r : -EBADMSG;
+		return r == -EINVAL ? -EBADMSG : r;
 	r = parse_record(top, &record);
 	if (r < 0)
 		return r;
@@ -387,8 +387,8 @@ int history_load(const struct root *root, struct history *ret, struct diag *diag
 		r = str_printf(&path, RECORD_DIR "/%s", names.items[i]);
 		if (r >= 0)
 			r = load_record(root, path, &history.records[history.n]);
-		if (r == -ENOMEM)
-			return r;
+		if (r == -ENOMEM || r == -ELIBACC)
+			return r; /* not this record's fault */
 		if (r < 0) {
 			diag_warning(diag, &(struct diag_where){ .path = path },
 				     "this change cannot be read, leaving it out: %s",
@@ -416,6 +416,8 @@ int record_load_pending(const struct root *root, struct record *ret, struct diag
 
 	if (r == -ENOENT)
 		return 0;
+	if (r == -ENOMEM || r == -ELIBACC)
+		return r; /* not this record's fault */
 	if (r < 0) {
 		diag_error(diag,
 			   &(struct diag_where){

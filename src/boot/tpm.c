@@ -200,7 +200,7 @@ int tpm_read_token(const char *text, struct tpm_binding *ret)
 	int r;
 
 	r = json_parse(text, strlen(text), &token, &offset);
-	if (r == -ENOMEM)
+	if (r < 0 && r != -EINVAL)
 		return r;
 	type = r < 0 ? NULL : json_as_string(json_get(token, "type"));
 	slot = json_as_string(json_at(json_get(token, "keyslots"), 0));

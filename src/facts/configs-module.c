@@ -16,7 +16,8 @@
 	_(kmod_module_get_initstate)   \
 	_(kmod_module_unref)           \
 	_(kmod_module_unref_list)
-DLOPEN_LIBRARY(libkmod, "libkmod.so.2", "kmod", "whether the module configs is there", SYMBOLS);
+DLOPEN_LIBRARY(libkmod, "suggested", "libkmod.so.2", "kmod",
+	       "whether the module configs is there", SYMBOLS);
 
 /* Without one the library writes to standard error itself. */
 static void keep_quiet(void *data _unused_, int priority _unused_, const char *file _unused_,

@@ -230,7 +230,8 @@ static void read_json(struct look *p, struct json_file *file, int *ret)
 	*ret = json_parse(file->text, file->size, &file->top, &offset);
 	file->broken = *ret < 0;
 	if (*ret < 0 && *ret != -ENOMEM) {
-		look_failed(p, file->path, -EIO, "not JSON");
+		look_failed(p, file->path, -EIO,
+			    *ret == -EINVAL ? "not JSON" : strerror(-*ret));
 		*ret = 0;
 	}
 }

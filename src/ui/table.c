@@ -21,8 +21,8 @@
 	_(scols_cell_set_color)          \
 	_(scols_table_set_stream)        \
 	_(scols_print_table)
-DLOPEN_LIBRARY(smartcols, "libsmartcols.so.1", "tables", "tables that fit the terminal",
-	       SYMBOLS);
+DLOPEN_LIBRARY(smartcols, "suggested", "libsmartcols.so.1", "tables",
+	       "tables that fit the terminal", SYMBOLS);
 #endif
 
 struct cell {

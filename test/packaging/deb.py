@@ -139,19 +139,26 @@ class Packages:
         lint = disk.run(["lintian", "--allow-root", "--pedantic", "-I", "--tag-display-limit", "0", changes])
         expect(not lint.strip(), f"lintian:\n{lint}")
 
-    def recommends(self):
-        """Every library that the program opens on demand is in Recommends, and no other."""
+    def libraries(self):
+        """Every library that the program opens on demand is in Depends or Recommends, by its
+        priority, and none is recommended that it does not open."""
         vm.need("objcopy")
         tree = self.work / "unpacked"
         disk.run(["dpkg-deb", "-x", self.deb(), tree])
         note = self.work / "note"
         disk.run(["objcopy", "-O", "binary", "--only-section=.note.dlopen", tree / "usr/bin/memcg-policy", note])
         texts = re.findall(rb'\[\{"feature".*?\}\]', note.read_bytes())
-        sonames = {s for t in texts for entry in json.loads(t) for s in entry["soname"]}
-        expect(sonames, "the program has no .note.dlopen")
+        sonames = {"required": set(), "suggested": set()}
+        for entry in (entry for text in texts for entry in json.loads(text)):
+            sonames[entry["priority"]].update(entry["soname"])
+        expect(all(sonames.values()), "the program's .note.dlopen lacks entries")
+        # libfoo.so.1 is in libfoo1
+        needed = {s.replace(".so.", "") for s in sonames["required"]}
+        depends = re.split(r"[ (,|]+", disk.run(["dpkg-deb", "-f", self.deb(), "Depends"]))
+        expect(needed <= set(depends), f"must be there, and is not in Depends: {needed}")
         field = disk.run(["dpkg-deb", "-f", self.deb(), "Recommends"]).strip()
-        # libfoo.so.1 is in libfoo1; t64 marks libraries with 64-bit time
-        wanted = {"zlib1g" if s == "libz.so.1" else s.replace(".so.", "") for s in sonames}
+        # t64 marks libraries with 64-bit time
+        wanted = {"zlib1g" if s == "libz.so.1" else s.replace(".so.", "") for s in sonames["suggested"]}
         unmatched = []
         for group in field.split(", "):
             names = {n.strip().removesuffix("t64") for n in group.split("|")}
@@ -454,7 +461,7 @@ INSTALL = [
     ("half-way states, full and read-only places", Packages.comes_and_goes),
     ("purge with other boot loaders", Packages.purges_others),
     ("another root", Packages.other_root),
-    ("recommends what it opens", Packages.recommends),
+    ("depends on what it opens", Packages.libraries),
 ]
 HERE = [("build twice, same bytes", Packages.build_here), ("lintian", Packages.lintian), *INSTALL]
 IN_ROOT = [("build twice, same bytes; lintian", Packages.build_in_root), *INSTALL]

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #define SYMBOLS(_) _(cos) _(sqrt)
-DLOPEN_LIBRARY(libmath, "libm.so.6", "sums", "for this test", SYMBOLS);
+DLOPEN_LIBRARY(libmath, "suggested", "libm.so.6", "sums", "for this test", SYMBOLS);
 
 static void test_open(void **state _unused_)
 {
