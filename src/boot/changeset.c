@@ -3,6 +3,7 @@
 
 #include "base/diag.h"
 #include "boot/diff.h"
+#include "boot/grubenv.h"
 #include "boot/record.h"
 
 static const char *const want_names[_BOOT_WANT_MAX] = {
@@ -151,14 +152,19 @@ bool changeset_is_empty(const struct changeset *cs)
 	return cs->n == 0 && !has_sequel(cs);
 }
 
+void changeset_diff_edit(const struct edit *edit, struct strbuf *ret)
+{
+	const struct content *old = &edit->old, *new = &edit->new;
+
+	diff_unified(ret, old->data ? edit->path : NULL, old->data,
+		     grubenv_text_size(old->data, old->size), new->data ? edit->path : NULL,
+		     new->data, grubenv_text_size(new->data, new->size));
+}
+
 int changeset_diff(const struct changeset *cs, struct strbuf *ret)
 {
-	for (size_t i = 0; i < cs->n; i++) {
-		const struct edit *e = &cs->edits[i];
-
-		diff_unified(ret, e->old.data ? e->path : NULL, e->old.data, e->old.size,
-			     e->new.data ? e->path : NULL, e->new.data, e->new.size);
-	}
+	for (size_t i = 0; i < cs->n; i++)
+		changeset_diff_edit(&cs->edits[i], ret);
 	return ret->failed ? -ENOMEM : 0;
 }
 

@@ -98,7 +98,10 @@ void changeset_add_flags(struct changeset *cs, const char *path, unsigned flags)
 int changeset_add_command(struct changeset *cs, const char *const *argv) _must_check_;
 /* Nothing to write and nothing to run. */
 bool changeset_is_empty(const struct changeset *cs) _pure_;
-/* The edits as a unified diff: 0 or -ENOMEM. */
+/* An edit as a unified diff for people, without the padding of GRUB's environment blocks.
+ * Memory failures stick in ret. */
+void changeset_diff_edit(const struct edit *edit, struct strbuf *ret);
+/* All of them: 0 or -ENOMEM. */
 int changeset_diff(const struct changeset *cs, struct strbuf *ret) _must_check_;
 
 void changeset_done(struct changeset *cs);

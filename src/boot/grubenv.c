@@ -55,6 +55,13 @@ static struct place find(const char *block, const char *name)
 	return place;
 }
 
+size_t grubenv_text_size(const char *data, size_t size)
+{
+	if (!data || grubenv_check(data, size) < 0)
+		return size;
+	return (size_t)(find(data, "").padding - data);
+}
+
 int grubenv_get(const char *block, const char *name, char **ret)
 {
 	_cleanup_strbuf_ struct strbuf out = {};

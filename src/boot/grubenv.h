@@ -4,8 +4,7 @@
 /*
  * GRUB's environment block (grub-core/lib/envblk.c): a file of 1024 bytes whose blocks GRUB
  * writes itself, "# GRUB Environment Block", lines NAME=VALUE with '\' and new-line escaped by
- * a
- * '\', '#' up to the end. It never changes its size and is never renamed over.
+ * a '\', '#' up to the end. It never changes its size and is never renamed over.
  */
 
 #include "base/macro.h"
@@ -14,6 +13,12 @@ enum { GRUBENV_SIZE = 1024 };
 
 /* 0, or -EBADMSG when this is no environment block. */
 int grubenv_check(const char *block, size_t size) _must_check_;
+
+/*
+ * How much of a file says something: of an environment block all before the padding, of
+ * anything else all of it.
+ */
+size_t grubenv_text_size(const char *data, size_t size) _pure_;
 
 /* The value of a variable, unescaped: owned by the caller; -ENOENT when it is not set. */
 int grubenv_get(const char *block, const char *name, char **ret) _must_check_;

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/root.h"
 #include "base/str.h"
-#include "boot/diff.h"
 #include "boot/initrd.h"
 #include "boot/refuse.h"
 #include "cmd/cmd.h"
@@ -315,8 +314,7 @@ static struct json *changes_json(const struct changeset *cs)
 		struct json *object = json_new_object();
 		_cleanup_strbuf_ struct strbuf diff = {};
 
-		diff_unified(&diff, e->old.data ? e->path : NULL, e->old.data, e->old.size,
-			     e->new.data ? e->path : NULL, e->new.data, e->new.size);
+		changeset_diff_edit(e, &diff);
 		json_add_string(object, "path", e->path);
 		json_add_string(object, "kind", edit_kind(e));
 		json_add_text(object, "diff",

@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/str.h"
 #include "boot/changeset.h"
+#include "boot/grubenv.h"
 #include "boot/record.h"
 
 #include <stdio.h>
@@ -210,6 +211,32 @@ static void test_dry_run(void **state _unused_)
 	assert_false(root_exists(t.root, "/a"));
 	run_done(&run);
 	tree_done(&t);
+}
+
+/* Of a block of GRUB's the lines, not the nine hundred '#' behind them. */
+static void test_diff_of_grubenv(void **state _unused_)
+{
+	static const char want[] = "--- /boot/grub/grubenv\n"
+				   "+++ /boot/grub/grubenv\n"
+				   "@@ -1,2 +1,3 @@\n"
+				   " # GRUB Environment Block\n"
+				   " a=1\n"
+				   "+next_entry=x\n";
+	static const char text[] = "# GRUB Environment Block\na=1\n";
+	char old[GRUBENV_SIZE];
+	_cleanup_free_ char *new = NULL;
+	_cleanup_strbuf_ struct strbuf diff = {};
+	struct edit edit = {
+		.path = (char *)"/boot/grub/grubenv",
+		.old = { .data = old, .size = GRUBENV_SIZE },
+	};
+
+	memset(old, '#', sizeof(old));
+	memcpy(old, text, sizeof(text) - 1);
+	assert_int_equal(grubenv_set(old, "next_entry", "x", &new), 0);
+	edit.new = (struct content){ .data = new, .size = GRUBENV_SIZE };
+	changeset_diff_edit(&edit, &diff);
+	assert_string_equal(diff.data, want);
 }
 
 /* Whatever fails, everything is as it was, and nothing is left behind. */
@@ -442,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_nothing_to_do),
 		cmocka_unit_test(test_dry_run),
+		cmocka_unit_test(test_diff_of_grubenv),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_somebody_else),
 		cmocka_unit_test(test_recovery),

@@ -108,13 +108,29 @@ static void test_overflow(void **state _unused_)
 	assert_int_equal(grubenv_set(buf, "k", "v", &got), -ENOSPC);
 }
 
+static void test_text_size(void **state _unused_)
+{
+	static const char text[] = "any other file\n####";
+	char buf[GRUBENV_SIZE + 1];
+
+	block(buf, SIGNATURE "# WARNING: edit with a tool\na=#\n");
+	assert_int_equal(grubenv_text_size(buf, GRUBENV_SIZE),
+			 strlen(SIGNATURE "# WARNING: edit with a tool\na=#\n"));
+	block(buf, SIGNATURE);
+	assert_int_equal(grubenv_text_size(buf, GRUBENV_SIZE), strlen(SIGNATURE));
+	/* full: there is no padding */
+	memset(buf + strlen(SIGNATURE), 'y', GRUBENV_SIZE - strlen(SIGNATURE));
+	assert_int_equal(grubenv_text_size(buf, GRUBENV_SIZE), GRUBENV_SIZE);
+	assert_int_equal(grubenv_text_size(text, sizeof(text) - 1), sizeof(text) - 1);
+	assert_int_equal(grubenv_text_size(NULL, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_get),
-		cmocka_unit_test(test_set),
-		cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_check),	  cmocka_unit_test(test_get),
+		cmocka_unit_test(test_set),	  cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_text_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
