@@ -211,7 +211,8 @@ static unsigned column_of(const struct physical *first, const char *in_line)
 static bool is_section_name(const char *s, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		if ((s[i] > 0 && s[i] < ' ') || memchr("\"'\\\x7f", s[i], 4))
+		if ((s[i] > 0 && s[i] < ' ') || s[i] == '"' || s[i] == '\'' || s[i] == '\\' ||
+		    s[i] == '\x7f')
 			return false;
 	return true;
 }

@@ -232,6 +232,22 @@ bool strv_find_sorted(const struct strv *v, const char *s, size_t *ret)
 	return found;
 }
 
+size_t str_lower_bound(const char *s, size_t n,
+		       const char *(*get)(const void *things, size_t i), const void *things)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (strcmp(get(things, mid), s) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 bool strv_contains_sorted(const struct strv *v, const char *s)
 {
 	return strv_find_sorted(v, s, &(size_t){ 0 });

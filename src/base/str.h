@@ -75,6 +75,12 @@ void strv_sort_unique(struct strv *v);
 /* Of a sorted vector: where it is, and whether. */
 bool strv_find_sorted(const struct strv *v, const char *s, size_t *ret);
 bool strv_contains_sorted(const struct strv *v, const char *s) _pure_;
+/*
+ * Of n things sorted by a string of each, in byte order: the first whose string is not less
+ * than s, or n.
+ */
+size_t str_lower_bound(const char *s, size_t n,
+		       const char *(*get)(const void *things, size_t i), const void *things);
 /* Appends the words of s between runs of the bytes in separators. */
 void strv_split(struct strv *v, const char *s, const char *separators);
 /* 0, or -ENOMEM if an addition had failed. */

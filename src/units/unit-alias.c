@@ -67,35 +67,26 @@ void unit_aliases_done(struct unit_aliases *aliases)
 	*aliases = (struct unit_aliases){};
 }
 
+static const char *get_target(const void *aliases, size_t i)
+{
+	return unit_alias_target(aliases, i);
+}
+
 size_t unit_aliases_first(const struct unit_aliases *aliases, const char *target)
 {
-	size_t low = 0, high = aliases->n;
+	return str_lower_bound(target, aliases->n, get_target, aliases);
+}
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (strcmp(unit_alias_target(aliases, mid), target) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+static const char *get_name(const void *aliases, size_t i)
+{
+	return unit_alias_name(aliases, i);
 }
 
 const char *unit_aliases_find(const struct unit_aliases *aliases, const char *name)
 {
-	size_t low = 0, high = aliases->n;
+	size_t i = str_lower_bound(name, aliases->n, get_name, aliases);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		int r = strcmp(unit_alias_name(aliases, mid), name);
-
-		if (r == 0)
-			return unit_alias_target(aliases, mid);
-		if (r < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	return i < aliases->n && streq(unit_alias_name(aliases, i), name)
+		       ? unit_alias_target(aliases, i)
+		       : NULL;
 }

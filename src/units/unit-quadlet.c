@@ -99,20 +99,9 @@ static void sort_entries(struct entries *entries, int (*compare)(const void *, c
 		qsort(entries->items, entries->n, sizeof(*entries->items), compare);
 }
 
-/* The first of that name, or where it would be. */
-static size_t first_entry(const struct entries *entries, const char *name)
+static const char *get_name(const void *entries, size_t i)
 {
-	size_t low = 0, high = entries->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (strcmp(entries->items[mid].name, name) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return ((const struct entries *)entries)->items[i].name;
 }
 
 /* --- directories --- */
@@ -334,7 +323,7 @@ static int add_dropins(struct reader *reader, struct unit_quadlet *quadlet)
 	r = strv_error(&stems);
 	/* of those that are there: a directory comes before a more exact name */
 	for (size_t k = 0; k < stems.n && r >= 0; k++)
-		for (size_t i = first_entry(dirs, stems.items[k]);
+		for (size_t i = str_lower_bound(stems.items[k], dirs->n, get_name, dirs);
 		     r >= 0 && i < dirs->n && streq(dirs->items[i].name, stems.items[k]); i++)
 			r = add_entry(&places, stems.items[k], dirs->items[i].dir * stems.n + k,
 				      false);
@@ -512,20 +501,17 @@ void unit_quadlets_done(struct unit_quadlets *quadlets)
 	*quadlets = (struct unit_quadlets){};
 }
 
+static const char *get_service(const void *quadlets, size_t i)
+{
+	return ((const struct unit_quadlets *)quadlets)->items[i].service;
+}
+
 const struct unit_quadlet *unit_quadlets_find(const struct unit_quadlets *quadlets,
 					      const char *service)
 {
-	size_t low = 0, high = quadlets->n;
+	size_t i = str_lower_bound(service, quadlets->n, get_service, quadlets);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (strcmp(quadlets->items[mid].service, service) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < quadlets->n && streq(quadlets->items[low].service, service)
-		       ? &quadlets->items[low]
+	return i < quadlets->n && streq(quadlets->items[i].service, service)
+		       ? &quadlets->items[i]
 		       : NULL;
 }

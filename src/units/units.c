@@ -213,17 +213,6 @@ static int load_all(struct gathering *g, struct unit_loader *loader)
 
 /* --- enabled or not --- */
 
-static int compare_with_item(const void *name, const void *item)
-{
-	return strcmp(name, *(char *const *)item);
-}
-
-static bool is_noted(const struct strv *sorted, const char *name)
-{
-	return sorted->n > 0 && bsearch(name, sorted->items, sorted->n, sizeof(*sorted->items),
-					compare_with_item);
-}
-
 /* What there is always, or whenever somebody logs in. */
 static bool is_always(const struct gathering *g, const char *name)
 {
@@ -243,13 +232,13 @@ static enum unit_enabled judge_enabled(const struct gathering *g, const struct u
 {
 	if (unit->state == UNIT_NOT_FOUND)
 		return UNIT_ENABLED_UNKNOWN;
-	if (is_noted(&g->enabled, unit->name) || unit->enabled == UNIT_ENABLED)
+	if (strv_contains_sorted(&g->enabled, unit->name) || unit->enabled == UNIT_ENABLED)
 		return UNIT_ENABLED;
 	/* Alias=, which other units name in their Wants= and buses in their services' files */
 	if (unit->linked && unit->has_install)
 		return UNIT_ENABLED;
 	for (size_t i = 0; i < unit->aliases.n; i++)
-		if (is_noted(&g->enabled, unit->aliases.items[i]))
+		if (strv_contains_sorted(&g->enabled, unit->aliases.items[i]))
 			return UNIT_ENABLED;
 	if (unit->form == UNIT_FORM_TEMPLATE || (is_prefix(unit->name) && !unit->has_fragment))
 		return UNIT_ENABLED_TEMPLATE;

@@ -62,6 +62,30 @@ static void test_utf8_and_escape(void **state _unused_)
 	}
 }
 
+static const char *get_item(const void *v, size_t i)
+{
+	return ((const struct strv *)v)->items[i];
+}
+
+/* The first of equals, and where what is not there would be. */
+static void test_lower_bound(void **state _unused_)
+{
+	static const struct {
+		const char *s;
+		size_t want;
+	} cases[] = {
+		{ "", 0 },   { "a", 0 }, { "b", 0 }, { "c", 1 },    { "d", 1 },
+		{ "da", 4 }, { "e", 4 }, { "f", 5 }, { "\xff", 5 },
+	};
+	_cleanup_strv_ struct strv v = {};
+
+	assert_int_equal(str_lower_bound("a", 0, get_item, &v), 0);
+	strv_split(&v, "b d d d e", " ");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (str_lower_bound(cases[i].s, v.n, get_item, &v) != cases[i].want)
+			fail_msg("\"%s\" is not found at %zu", cases[i].s, cases[i].want);
+}
+
 static void test_parse(void **state _unused_)
 {
 	uint64_t u;
@@ -130,9 +154,10 @@ static void test_nearer(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nearer),		cmocka_unit_test(test_glob),
-		cmocka_unit_test(test_utf8_and_escape), cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_buffers),		cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_lower_bound), cmocka_unit_test(test_nearer),
+		cmocka_unit_test(test_glob),	    cmocka_unit_test(test_utf8_and_escape),
+		cmocka_unit_test(test_parse),	    cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_distance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
