@@ -77,6 +77,11 @@ def take_slot():
         time.sleep(1)
 
 
+def _decode(lines):
+    """What a script said, of what the agent sends."""
+    return base64.b64decode(b"".join(lines)).decode(errors="replace")
+
+
 def need(*programs):
     missing = [p for p in programs if not shutil.which(p)]
     if missing:
@@ -209,11 +214,11 @@ class Machine:
 
     def _await_ready(self, silence):
         """How long a boot takes depends on what else runs here: it goes on as long as it speaks."""
-        said, since = -1, 0.0
+        written, since, said = -1, 0.0, []
         while True:
             size = self._console.stat().st_size
-            if size != said:
-                said, since = size, time.monotonic()
+            if size != written:
+                written, since = size, time.monotonic()
             elif time.monotonic() - since > silence:
                 raise EarlyDeath(f"the console is silent for {silence} s")
             line = self._read_line(time.monotonic() + 1)
@@ -222,6 +227,12 @@ class Machine:
                 if boot_id != self.boot_id:
                     self.boot_id = boot_id
                     return
+            elif line and line.startswith(b"@answer "):
+                # of the command that was to end the boot before, unless a signal ended it too
+                if 0 < int(line.split()[1]) < 128:
+                    raise Failed(f"{self.name}: it does not reboot: {_decode(said)}")
+            elif line and not line.startswith(b"@"):
+                said.append(line)
             crash = CRASH.search(self._console_bytes())
             if crash:
                 raise EarlyDeath(crash.group().decode())
@@ -270,9 +281,7 @@ class Machine:
                 break
             if not line.startswith(b"@"):
                 lines.append(line)
-        answer = Answer(
-            int(line.split()[1]), base64.b64decode(b"".join(lines)).decode(errors="replace")
-        )
+        answer = Answer(int(line.split()[1]), _decode(lines))
         wanted = expect if isinstance(expect, tuple) else (expect,)
         if expect is not None and answer.status not in wanted:
             raise Failed(
