@@ -352,6 +352,38 @@ static int check_edit(const struct changeset *cs, const char *path, struct diag 
 	return -ENOTSUP;
 }
 
+/* How many values have quotes around them that systemd-boot takes off. */
+static int count_quoted(const struct content *content, size_t *ret)
+{
+	_cleanup_bls_entry_ struct bls_entry entry = {};
+	int r = bls_parse("x.conf", content->data, content->size, BLS_SYSTEMD, &entry);
+
+	*ret = 0;
+	for (size_t i = 0; r >= 0 && i < entry.lines.n; i++) {
+		char before = content->data[entry.lines.pieces[i].offset - 1];
+
+		*ret += before == '"' || before == '\'';
+	}
+	return r;
+}
+
+/* An edit must not leave a value that begins and ends with a quote by chance. */
+static int check_quotes(const struct changeset *cs, const char *path, struct diag *diag)
+{
+	const struct edit *edit = changeset_find(cs, path);
+	size_t old, new;
+	int r = edit ? count_quoted(&edit->old, &old) : 0;
+
+	if (edit && r >= 0)
+		r = count_quoted(&edit->new, &new);
+	if (r < 0 || !edit || old == new)
+		return r;
+	diag_error(diag, &(struct diag_where){ .path = path },
+		   "an options line would begin and end with a quote, and systemd-boot would "
+		   "take both off");
+	return -ENOTSUP;
+}
+
 int bls_dir_plan(const struct boot *boot, const struct bls_source *source,
 		 const struct boot_state *state, const struct boot_words *words,
 		 struct changeset *cs, struct diag *diag)
@@ -367,8 +399,9 @@ int bls_dir_plan(const struct boot *boot, const struct bls_source *source,
 		if (r == -ENOENT)
 			diag_error(diag, &(struct diag_where){ .path = entry->source },
 				   "went away meanwhile");
-		if (r > 0 && source->reader == BLS_GRUB)
-			r = check_edit(cs, entry->source, diag);
+		if (r > 0)
+			r = source->reader == BLS_GRUB ? check_edit(cs, entry->source, diag)
+						       : check_quotes(cs, entry->source, diag);
 		if (r < 0)
 			return r;
 	}

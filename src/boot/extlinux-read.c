@@ -47,6 +47,12 @@ int extlinux_read(const struct boot *boot, const char *path, struct boot_state *
 		entry->recovery =
 			strstr(entry->title, "rescue") || strstr(entry->args, " single");
 		entry->ours = label->group >= 0;
+		if (!entry->ours)
+			diag_warning(
+				diag, &(struct diag_where){ .path = path, .line = label->line },
+				"\"%s\" has no arguments that could be edited (APPEND): left "
+				"as it is",
+				label->name);
 	}
 	state->entries_known = !extlinux.includes;
 	return 0;

@@ -8,6 +8,7 @@
 static const struct text_kind kind = {
 	.find = format_find_all_lines,
 	.max = ROOT_MAX_CMDLINE,
+	.key = "",
 };
 
 /* --- making it --- */

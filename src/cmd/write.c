@@ -258,6 +258,23 @@ static size_t count_entries(const struct write *w, bool ours)
 	return n;
 }
 
+/* How many are left alone, and whether one of them is what the next boot takes. */
+static void print_left_alone(const struct write *w)
+{
+	const struct boot_entries *entries = &w->host.state.entries;
+	size_t n = count_entries(w, false);
+
+	if (n == 0)
+		return;
+	printf("%zu other %s not ours and left alone (memcg-policy entries)\n", n,
+	       n == 1 ? "entry is" : "entries are");
+	for (size_t i = 0; i < entries->n; i++)
+		if (entries->items[i].is_default && !entries->items[i].ours &&
+		    !entries->items[i].trial)
+			printf("what boots by default is %s\n",
+			       n == 1 ? "that one" : "one of them");
+}
+
 static void print_outcome(const struct write *w, const struct changeset *cs, int result)
 {
 	static const char *const tried[] = {
@@ -266,7 +283,6 @@ static void print_outcome(const struct write *w, const struct changeset *cs, int
 			"tested with its own tools, and no machine was booted by it",
 		[BOOT_TRIED_FIXTURES] = "tested on fixtures only",
 	};
-	size_t foreign = count_entries(w, false);
 
 	if (w->cmd->args->quiet)
 		return;
@@ -288,9 +304,7 @@ static void print_outcome(const struct write *w, const struct changeset *cs, int
 		if (count_entries(w, true) > 0)
 			printf("every boot entry of this system has memcg %s now\n",
 			       boot_want_to_string(cs->want));
-		if (foreign > 0)
-			printf("%zu other %s not ours and left alone (memcg-policy entries)\n",
-			       foreign, foreign == 1 ? "entry is" : "entries are");
+		print_left_alone(w);
 	}
 	if (cs->backend && w->host.boot.backend && tried[w->host.boot.backend->tried])
 		printf("%s: %s, so look after the reboot: memcg-policy check\n",

@@ -154,6 +154,17 @@ def comments():
     path, files = entry(f"options {ARGS}\n")
     files["/etc/kernel/cmdline"] = f"# our line\n{ARGS}\n# {OFF}\n"
     set_changes(files, "off", {path: plus(OFF), "/etc/kernel/cmdline": plus(OFF)})
+    # nothing else in it, and no line end: not behind the comment, and not nowhere
+    files["/etc/kernel/cmdline"] = f"# {OFF}"
+    set_changes(files, "off", {path: plus(OFF), "/etc/kernel/cmdline": f"# {OFF}\n{OFF}\n"})
+
+
+def quotes():
+    """systemd-boot takes quotes around a whole value off: none are left there by chance."""
+    path, files = entry(f'options {OFF} "root=x y"\n')
+    set_changes(files, "on", {}, 5, "would begin and end with a quote")
+    path, files = entry(f'options {OFF} "root=x y" ro\n')
+    set_changes(files, "on", {path: lambda t: t.replace(OFF + " ", "")})
 
 
 def others_entries():
@@ -309,6 +320,12 @@ def extlinux():
                 check(result.returncode == code and got == wanted,
                       f"{text!r}: {result.returncode} {got!r} {result.stderr}")
         with_files({where: text, "/boot/k": "", "/k": ""}, body)
+
+    def bare(root, before):
+        said = run_ok(root, "set", "off")
+        check('"a" has no arguments that could be edited' in said.stderr
+              and "what boots by default is that one" in said.stdout, f"{said}")
+    with_files({where: "label a\n linux /k\nlabel b\n linux /k\n append root=x\n", "/k": ""}, bare)
 
 
 # --- GRUB's other files ---
@@ -467,7 +484,8 @@ TRAPS = [
     (39, crash_kernel), (40, GRUB), (41, "test/loaders/loaders.py long_lines"), (42, installing),
     (43, "golden roots"), (44, links), (45, "test/faults"), (46, LIVE + " u_boot_fails"),
     (47, LIVE + " u_boot_fails"), (48, "test/loaders/loaders.py silverblue"), (49, left_entries),
-    (50, "base/spawn.c: LC_ALL=C"), ("extlinux", extlinux), ("profiles", profiles), ("damaged", damaged),
+    (50, "base/spawn.c: LC_ALL=C"), ("extlinux", extlinux), ("quotes", quotes),
+    ("profiles", profiles), ("damaged", damaged),
 ]
 
 
