@@ -8,9 +8,8 @@
 struct root;
 
 /*
- * The absolute path in the root of the first of these names ("grub2-mkconfig") that its
- * administrator's PATH has: a static string of the list joined with its directory, owned by the
- * caller; -ENOENT when there is none.
+ * The absolute path in the root of the first of these names ("grub2-mkconfig", NULL ends them)
+ * that its administrator's PATH has, owned by the caller; -ENOENT when there is none.
  */
 int tool_find(const struct root *root, const char *const *names, char **ret) _must_check_;
 bool tool_exists(const struct root *root, const char *name);
