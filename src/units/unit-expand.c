@@ -81,8 +81,15 @@ static int expand_one(void *data, size_t dir _unused_, const char *name,
 		       : expand_name(data, stem);
 }
 
-int unit_expand(struct unit_scan *scan, const struct unit_path *path, bool user,
-		const struct strv *more, size_t *budget)
+static int add_names(struct unit_scan *scan, const struct strv *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		strv_add(&scan->names, names->items[i]);
+	strv_sort_unique(&scan->names);
+	return strv_error(&scan->names);
+}
+
+int unit_expand(struct unit_scan *scan, const struct unit_path *path, bool user, size_t *budget)
 {
 	static const char *const always[] = { "-.slice", "system.slice", "user.slice",
 					      "init.scope" };
@@ -95,26 +102,21 @@ int unit_expand(struct unit_scan *scan, const struct unit_path *path, bool user,
 	for (size_t i = 0; i < ARRAY_SIZE(always) && r >= 0; i++)
 		if (!user || i == 0)
 			r = expand_name(&expansion, always[i]);
-	for (size_t i = 0; i < more->n && r >= 0; i++) {
-		strv_add(&expansion.found, more->items[i]);
-		r = strv_error(&expansion.found);
-	}
+	if (r >= 0)
+		r = add_names(scan, &expansion.found);
+	strv_done(&expansion.found);
+	return r;
+}
+
+int unit_expand_rest(struct unit_scan *scan, const struct strv *more)
+{
 	/* a drop-in that nothing has yet stands for itself */
-	for (size_t i = 0; i < scan->stems.n && r >= 0; i++) {
+	for (size_t i = 0; i < scan->stems.n; i++) {
 		const char *name = scan->stems.items[i].name;
 		enum unit_type type = unit_name_type(name);
 
 		if (!scan->stems.items[i].used || type == UNIT_SLICE || type == UNIT_SCOPE)
-			strv_add(&expansion.found, name);
-		r = strv_error(&expansion.found);
+			strv_add(&scan->names, name);
 	}
-	for (size_t i = 0; i < expansion.found.n && r >= 0; i++) {
-		strv_add(&scan->names, expansion.found.items[i]);
-		r = strv_error(&scan->names);
-	}
-	strv_done(&expansion.found);
-	if (r < 0)
-		return r;
-	strv_sort_unique(&scan->names);
-	return 0;
+	return add_names(scan, more);
 }

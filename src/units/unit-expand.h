@@ -18,7 +18,9 @@ bool unit_expand_concerns(struct unit_scan *scan, const char *name);
 
 /*
  * Adds the units that only such drop-ins concern to the scan's names, by one more look at the
- * names in the search path where there are any, and the names in more.
+ * names in the search path where there are any.
  */
 int unit_expand(struct unit_scan *scan, const struct unit_path *path, bool user,
-		const struct strv *more, size_t *budget) _must_check_;
+		size_t *budget) _must_check_;
+/* Adds the names in more, and the stems of drop-ins that no unit was seen to use. */
+int unit_expand_rest(struct unit_scan *scan, const struct strv *more) _must_check_;

@@ -403,11 +403,16 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 		r = add_quadlet_services(&g);
 	if (r >= 0 && loaded)
 		r = add_loaded(&g, loaded);
+	if (r >= 0)
+		r = unit_expand(&scan, &path, owner->user, &budget);
+	/* a link names the unit, whose settings may be in drop-ins of another name */
+	if (r >= 0)
+		r = find_names(&g);
 	/* without a memory setting anywhere nobody asks what is enabled */
 	if (r >= 0 && (scan.names.n > 0 || scan.stems.n > 0 || scan.types || g.more.n > 0))
 		r = unit_wants_walk(&scan, &path, &budget, note_wanted, &g);
 	if (r >= 0)
-		r = unit_expand(&scan, &path, owner->user, &g.more, &budget);
+		r = unit_expand_rest(&scan, &g.more);
 	if (r >= 0)
 		r = load_all(&g, loader);
 	if (r >= 0)

@@ -240,6 +240,30 @@ static void test_enabled_by_alias(void **state)
 	       "old.service MemoryMax=1M enforced disabled " VENDOR "old.service:2\n");
 }
 
+/* The site's drop-ins are for the package's other names: seen with smbd.service, smb.service.
+ */
+static void test_enabled_by_own_name(void **state)
+{
+	const struct tree *tree = *state;
+
+	tree_write(tree, VENDOR "smbd.service",
+		   "[Service]\nExecStart=/x\n[Install]\n"
+		   "WantedBy=multi-user.target\n");
+	tree_symlink(tree, "smbd.service", VENDOR "smb.service");
+	tree_symlink(tree, "../smbd.service", SYSTEM "multi-user.target.wants/smbd.service");
+	tree_write(tree, SYSTEM "smb.service.d/x.conf", "[Service]\nMemoryMax=1M\n");
+	tree_write(tree, VENDOR "nmbd.service",
+		   "[Service]\nExecStart=/x\n[Install]\n"
+		   "WantedBy=multi-user.target\n");
+	tree_symlink(tree, "nmbd.service", VENDOR "samba-names.service");
+	tree_symlink(tree, "../nmbd.service", SYSTEM "multi-user.target.wants/nmbd.service");
+	tree_write(tree, SYSTEM "samba-.service.d/x.conf", "[Service]\nMemoryMax=1M\n");
+	expect(tree, &memcg_on,
+	       "nmbd.service MemoryMax=1M enforced enabled " SYSTEM
+	       "samba-.service.d/x.conf:2\n"
+	       "smbd.service MemoryMax=1M enforced enabled " SYSTEM "smb.service.d/x.conf:2\n");
+}
+
 static void test_orphans(void **state)
 {
 	const struct tree *tree = *state;
@@ -560,6 +584,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_slices, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slices_above, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_enabled_by_alias, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_enabled_by_own_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_orphans, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_empty_header, setup, teardown),
