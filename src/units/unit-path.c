@@ -15,36 +15,52 @@
 
 /* --- the list --- */
 
+/* A line of a list, with systemd's first version that has it and the first without (0: none).
+ */
+struct place {
+	const char *dir;
+	unsigned since;
+	unsigned until;
+};
+
 /* "generators": where their units go; what follows is below them. */
-static const char *const system_dirs[] = {
-	"/etc/systemd/system.control", "/run/systemd/system.control",
-	"/run/systemd/transient",      "/run/systemd/generator.early",
-	"/etc/systemd/system",	       "/etc/systemd/system.attached",
-	"/run/systemd/system",	       "/run/systemd/system.attached",
-	"/run/systemd/generator",      "/usr/local/lib/systemd/system",
-	"/lib/systemd/system",	       "/usr/lib/systemd/system",
-	"/run/systemd/generator.late",
+static const struct place system_dirs[] = {
+	{ "/etc/systemd/system.control", 0, 0 },
+	{ "/run/systemd/system.control", 0, 0 },
+	{ "/run/systemd/transient", 0, 0 },
+	{ "/run/systemd/generator.early", 0, 0 },
+	{ "/etc/systemd/system", 0, 0 },
+	{ "/etc/systemd/system.attached", 0, 0 },
+	{ "/run/systemd/system", 0, 0 },
+	{ "/run/systemd/system.attached", 0, 0 },
+	{ "/run/systemd/generator", 0, 0 },
+	{ "/usr/local/lib/systemd/system", 0, 0 },
+	/* split /usr was given up */
+	{ "/lib/systemd/system", 0, 258 },
+	{ "/usr/lib/systemd/system", 0, 0 },
+	{ "/run/systemd/generator.late", 0, 0 },
 };
 /* HOME and RUNTIME are replaced, or the line left out */
-static const char *const user_dirs[] = {
-	"HOME/.config/systemd/user.control",
-	"RUNTIME/systemd/user.control",
-	"RUNTIME/systemd/transient",
-	"RUNTIME/systemd/generator.early",
-	"HOME/.config/systemd/user",
-	"HOME/.config/systemd/user.attached",
-	"/etc/xdg/systemd/user",
-	"/etc/systemd/user",
-	"RUNTIME/systemd/user",
-	"RUNTIME/systemd/user.attached",
-	"/run/systemd/user",
-	"RUNTIME/systemd/generator",
-	"HOME/.local/share/systemd/user",
-	"/usr/local/share/systemd/user",
-	"/usr/share/systemd/user",
-	"/usr/local/lib/systemd/user",
-	"/usr/lib/systemd/user",
-	"RUNTIME/systemd/generator.late",
+static const struct place user_dirs[] = {
+	{ "HOME/.config/systemd/user.control", 0, 0 },
+	{ "RUNTIME/systemd/user.control", 0, 0 },
+	{ "RUNTIME/systemd/transient", 0, 0 },
+	{ "RUNTIME/systemd/generator.early", 0, 0 },
+	{ "HOME/.config/systemd/user", 0, 0 },
+	{ "HOME/.config/systemd/user.attached", 260, 0 },
+	/* of $XDG_CONFIG_DIRS, whose default is "/etc" since */
+	{ "/etc/xdg/systemd/user", 0, 257 },
+	{ "/etc/systemd/user", 0, 0 },
+	{ "RUNTIME/systemd/user", 0, 0 },
+	{ "RUNTIME/systemd/user.attached", 260, 0 },
+	{ "/run/systemd/user", 0, 0 },
+	{ "RUNTIME/systemd/generator", 0, 0 },
+	{ "HOME/.local/share/systemd/user", 0, 0 },
+	{ "/usr/local/share/systemd/user", 0, 0 },
+	{ "/usr/share/systemd/user", 0, 0 },
+	{ "/usr/local/lib/systemd/user", 0, 0 },
+	{ "/usr/lib/systemd/user", 0, 0 },
+	{ "RUNTIME/systemd/generator.late", 0, 0 },
 };
 
 /* Puts the words in; false when the line has no meaning for this owner. */
@@ -175,14 +191,14 @@ int unit_path_open(const struct root *root, const struct unit_owner *owner, unsi
 		   struct unit_path *ret)
 {
 	_cleanup_strv_ struct strv spelt = {};
-	const char *const *dirs = owner->user ? user_dirs : system_dirs;
+	const struct place *dirs = owner->user ? user_dirs : system_dirs;
 	size_t n = owner->user ? ARRAY_SIZE(user_dirs) : ARRAY_SIZE(system_dirs);
 
 	for (size_t i = 0; i < n; i++) {
-		/* split /usr was given up in v258 */
-		if (version >= 258 && streq(dirs[i], "/lib/systemd/system"))
+		if (version &&
+		    (version < dirs[i].since || (dirs[i].until && version >= dirs[i].until)))
 			continue;
-		(void)spell(dirs[i], owner, &spelt); /* a line left out */
+		(void)spell(dirs[i].dir, owner, &spelt); /* a line left out */
 	}
 	if (strv_error(&spelt) < 0)
 		return -ENOMEM;

@@ -321,6 +321,44 @@ static void test_empty_header(void **state)
 }
 
 /* An installed, enabled unit with one setting, as each systemd sees it. */
+/* As "systemd-analyze unit-paths" of 252, 257 and 262 says. */
+static void test_search_path(void **state)
+{
+	static const struct {
+		const char *dir;
+		bool user;
+		unsigned with;
+		unsigned without;
+	} cases[] = {
+		{ "/lib/systemd/system", false, 257, 258 },
+		{ "/etc/xdg/systemd/user", true, 256, 257 },
+		{ "/home/u/.config/systemd/user.attached", true, 260, 259 },
+		{ "/run/user/1/systemd/user.attached", true, 260, 259 },
+	};
+	const struct tree *tree = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct unit_owner owner = { cases[i].user, NULL, NULL };
+
+		if (cases[i].user)
+			owner = (struct unit_owner){ true, "/home/u", "/run/user/1" };
+		/* of an unknown version all count */
+		for (int k = 0; k < 3; k++) {
+			unsigned version = k == 0   ? cases[i].with
+					   : k == 1 ? 0
+						    : cases[i].without;
+			_cleanup_unit_path_ struct unit_path path = {};
+			bool found = false;
+
+			assert_int_equal(unit_path_open(tree->root, &owner, version, &path), 0);
+			for (size_t j = 0; j < path.n_spelt; j++)
+				found |= streq(path.spelt[j], cases[i].dir);
+			if (found != (k < 2))
+				fail_msg("%s in v%u", cases[i].dir, version);
+		}
+	}
+}
+
 static void test_versions(void **state)
 {
 	static const struct {
@@ -588,6 +626,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_orphans, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_empty_header, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_search_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_systemd_version, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bases, setup, teardown),
