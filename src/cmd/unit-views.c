@@ -34,6 +34,7 @@ static int load_view(const struct loading *loading, const struct unit_owner *own
 	*item = (struct unit_views_item){
 		.user = user,
 		.owner = { .user = owner->user,
+			   .uid = owner->uid,
 			   .home = owner->home ? strdup(owner->home) : NULL,
 			   .runtime = owner->runtime ? strdup(owner->runtime) : NULL },
 	};
@@ -79,6 +80,7 @@ static int load_user(const struct loading *loading, uid_t user)
 	return load_live(loading,
 			 &(struct unit_owner){ .user = true,
 					       .home = entry ? entry->pw_dir : NULL,
+					       .uid = user,
 					       .runtime = runtime },
 			 user);
 }

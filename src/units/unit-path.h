@@ -43,6 +43,7 @@ struct unit_path {
 struct unit_owner {
 	bool user;	     /* a user manager */
 	const char *home;    /* of that user; NULL: what every user manager sees */
+	uid_t uid;	     /* likewise, where home is given */
 	const char *runtime; /* $XDG_RUNTIME_DIR, or NULL */
 };
 

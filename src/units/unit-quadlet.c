@@ -12,6 +12,9 @@
 #include <dirent.h>
 #include <stdio.h>
 
+#define SYSTEM_DIR "/etc/containers/systemd"
+#define USERS_DIR  SYSTEM_DIR "/users"
+
 /* directories in directories that are looked into */
 enum { MAX_DEPTH = 8, MAX_DIRS = 1000 };
 
@@ -27,6 +30,7 @@ static const struct {
 	{ ".image", "Image", "-image" },
 	{ ".network", "Network", "-network" },
 	{ ".volume", "Volume", "-volume" },
+	{ ".artifact", "Artifact", "-artifact" },
 };
 
 /* Something in one of the directories. */
@@ -137,6 +141,15 @@ static int sort_in(struct reader *reader, const char *name, unsigned char type,
 	return strv_error(below);
 }
 
+/* The users' part is not for the system, and what is one user's own comes last for that one. */
+static bool is_left_out(const char *path, const char *name, bool user)
+{
+	unsigned uid;
+
+	return user ? streq(path, USERS_DIR) && str_parse_uint(name, &uid) == 0
+		    : streq(path, SYSTEM_DIR) && streq(name, "users");
+}
+
 static int add_dir(struct reader *reader, const char *path, bool user, unsigned depth)
 {
 	_cleanup_(unit_listing_done) struct unit_listing listing = {
@@ -170,9 +183,7 @@ static int add_dir(struct reader *reader, const char *path, bool user, unsigned 
 	strv_add(&reader->dirs, path);
 	r = strv_error(&reader->dirs);
 	while (r >= 0 && unit_listing_next(&listing, &name, &type)) {
-		/* the system's generator leaves the users' part alone */
-		if (!user && streq(name, "users") &&
-		    str_has_suffix(path, "/containers/systemd"))
+		if (is_left_out(path, name, user))
 			continue;
 		r = sort_in(reader, name, type, &names);
 	}
@@ -187,28 +198,49 @@ static int add_dir(struct reader *reader, const char *path, bool user, unsigned 
 	return r;
 }
 
+/* What only one user's manager sees; of nobody in particular, all of them. */
+static int list_own_dirs(const struct root *root, const struct unit_owner *owner,
+			 struct strv *ret)
+{
+	_cleanup_strv_ struct strv names = {};
+	int r;
+
+	if (owner->home) {
+		strv_addf(ret, USERS_DIR "/%u", (unsigned)owner->uid);
+		return strv_error(ret);
+	}
+	r = root_list(root, USERS_DIR, &names);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (size_t i = 0; i < names.n; i++)
+		if (is_left_out(USERS_DIR, names.items[i], true))
+			strv_addf(ret, USERS_DIR "/%s", names.items[i]);
+	return strv_error(ret);
+}
+
+static int list_user_dirs(const struct root *root, const struct unit_owner *owner,
+			  struct strv *ret)
+{
+	if (owner->runtime)
+		strv_addf(ret, "%s/containers/systemd", owner->runtime);
+	if (owner->home)
+		strv_addf(ret, "%s/.config/containers/systemd", owner->home);
+	strv_add(ret, USERS_DIR);
+	return list_own_dirs(root, owner, ret);
+}
+
 static int add_dirs(struct reader *reader, const struct unit_owner *owner)
 {
-	static const char *const system_dirs[] = {
-		"/run/containers/systemd",
-		"/etc/containers/systemd",
-		"/usr/share/containers/systemd",
-	};
-	static const char *const user_dirs[] = {
-		"/etc/containers/systemd/users",
-		"/usr/share/containers/systemd/users",
-	};
-	const char *const *dirs = owner->user ? user_dirs : system_dirs;
-	size_t n = owner->user ? ARRAY_SIZE(user_dirs) : ARRAY_SIZE(system_dirs);
 	_cleanup_strv_ struct strv all = {};
 	int r = 0;
 
-	if (owner->runtime)
-		strv_addf(&all, "%s/containers/systemd", owner->runtime);
-	if (owner->home)
-		strv_addf(&all, "%s/.config/containers/systemd", owner->home);
-	for (size_t i = 0; i < n; i++)
-		strv_add(&all, dirs[i]);
+	if (owner->user)
+		r = list_user_dirs(reader->root, owner, &all);
+	else {
+		strv_add(&all, "/run/containers/systemd");
+		strv_add(&all, SYSTEM_DIR);
+		strv_add(&all, "/usr/share/containers/systemd");
+	}
 	if (strv_error(&all) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < all.n && r >= 0; i++)

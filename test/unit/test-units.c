@@ -338,10 +338,10 @@ static void test_search_path(void **state)
 	const struct tree *tree = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct unit_owner owner = { cases[i].user, NULL, NULL };
+		struct unit_owner owner = { .user = cases[i].user };
 
 		if (cases[i].user)
-			owner = (struct unit_owner){ true, "/home/u", "/run/user/1" };
+			owner = (struct unit_owner){ true, "/home/u", 1, "/run/user/1" };
 		/* of an unknown version all count */
 		for (int k = 0; k < 3; k++) {
 			unsigned version = k == 0   ? cases[i].with
@@ -558,6 +558,61 @@ static void test_quadlets(void **state)
 	}
 }
 
+static void expect_quadlets(const struct tree *tree, struct unit_owner owner, const char *want)
+{
+	struct unit_quadlets quadlets = {};
+	_cleanup_strbuf_ struct strbuf buf = {};
+	_cleanup_free_ char *got = NULL;
+	size_t budget = 1000;
+
+	assert_int_equal(unit_quadlets_load(tree->root, &owner, &budget, &quadlets), 0);
+	for (size_t i = 0; i < quadlets.n; i++)
+		strbuf_addf(&buf, "%s %s\n", quadlets.items[i].service,
+			    quadlets.items[i].files[0].path);
+	assert_int_equal(strbuf_take(&buf, &got, NULL), 0);
+	unit_quadlets_done(&quadlets);
+	if (!streq(got, want))
+		fail_msg("got\n%swanted\n%s", got, want);
+}
+
+/* As "quadlet -dryrun" of podman 5.4 and 5.8 has it. */
+static void test_quadlet_places(void **state)
+{
+	static const char *const files[] = {
+		"/etc/containers/systemd/a.container",
+		"/etc/containers/systemd/b.artifact",
+		"/etc/containers/systemd/users/b.container",
+		"/etc/containers/systemd/users/c.container",
+		"/etc/containers/systemd/users/1000/b.container",
+		"/etc/containers/systemd/users/1000/d.container",
+		"/etc/containers/systemd/users/1001/e.container",
+		"/etc/containers/systemd/users/sub/d.container",
+		"/usr/share/containers/systemd/users/f.container",
+		"/home/u/.config/containers/systemd/c.container",
+		"/home/u/.config/containers/systemd/sub/g.container",
+	};
+	const struct tree *tree = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		tree_write(tree, files[i], "[Container]\nImage=x\n");
+	expect_quadlets(tree, (struct unit_owner){},
+			"a.service /etc/containers/systemd/a.container\n"
+			"b-artifact.service /etc/containers/systemd/b.artifact\n"
+			"f.service /usr/share/containers/systemd/users/f.container\n");
+	expect_quadlets(tree,
+			(struct unit_owner){ .user = true, .home = "/home/u", .uid = 1000 },
+			"b.service /etc/containers/systemd/users/b.container\n"
+			"c.service /home/u/.config/containers/systemd/c.container\n"
+			"d.service /etc/containers/systemd/users/sub/d.container\n"
+			"g.service /home/u/.config/containers/systemd/sub/g.container\n");
+	/* of nobody in particular: all that somebody has */
+	expect_quadlets(tree, (struct unit_owner){ .user = true },
+			"b.service /etc/containers/systemd/users/b.container\n"
+			"c.service /etc/containers/systemd/users/c.container\n"
+			"d.service /etc/containers/systemd/users/sub/d.container\n"
+			"e.service /etc/containers/systemd/users/1001/e.container\n");
+}
+
 static void test_merged_usr(void **state)
 {
 	const struct tree *tree = *state;
@@ -633,6 +688,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_counting, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_quadlets, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quadlet_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_merged_usr, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inside_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_large_files, setup, teardown),
