@@ -13,6 +13,18 @@ import vm  # noqa: E402
 
 SUITES = ("bookworm", "trixie", "sid")
 
+# Merged /usr, which a script of a package would make otherwise.
+MERGE = 'cd "$1" && for d in bin sbin lib lib64; do mkdir -p "usr/$d" && ln -s "usr/$d" "$d"; done'
+
+# What systemd, systemctl and sh are made of, and what can be a unit: a tenth of the whole.
+PRUNE = """
+cd "$1"
+rm -rf boot var/lib/apt/lists/* var/cache/apt usr/share/[!s]* usr/share/s[!y]* usr/src usr/include usr/libexec
+find usr/bin usr/sbin -mindepth 1 ! -name 'systemd*' ! -name systemctl ! -name sh ! -name dash ! -name env -delete
+find usr/lib -mindepth 1 -maxdepth 1 -type d ! -name systemd ! -name '*-linux-gnu' -exec rm -rf {} +
+find usr/lib/*-linux-gnu -mindepth 1 -maxdepth 1 -type d ! -name systemd -exec rm -rf {} +
+"""
+
 # What ships units, with all that it depends on. Unpacked, not installed: that takes a tenth of
 # the time, and what their scripts would enable, "systemctl preset-all" enables here.
 SETS = {
@@ -37,16 +49,17 @@ SETS = {
 
 
 @contextlib.contextmanager
-def unpacked(suite, which=None):
-    """A throw-away root with the systemd of a suite; which: one of SETS."""
+def unpacked(suite, packages=None, prune=PRUNE):
+    """A throw-away root with the systemd of a suite; packages: unpacked only, and pruned."""
     if os.geteuid() != 0:
         raise vm.Skipped("needs root, for mmdebstrap and chroot")
-    if which:
-        tar = disk.bootstrap(suite, SETS[which], variant="extract")
+    if packages:
+        tar = disk.bootstrap(suite, packages, f"--setup-hook={MERGE}", f"--extract-hook={prune}", variant="extract")
     else:
         tar = disk.bootstrap(suite, ["systemd"])
     with tempfile.TemporaryDirectory(prefix="systemd-root-", dir=vm.cache_dir()) as root:
         os.chmod(root, 0o755)
-        # neither programs nor data, but for the units among them
-        disk.run(["tar", "-C", root, "--numeric-owner", "--exclude=./usr/share/[!s]*", "-xf", tar])
+        disk.unpack(tar, root)
+        for place in ("proc", "sys", "run", "tmp"):  # a script of base-files makes them
+            os.makedirs(os.path.join(root, place), exist_ok=True)
         yield root

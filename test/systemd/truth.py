@@ -41,8 +41,11 @@ class Systemd:
     def __init__(self, path="/lib/systemd/systemd", root=""):
         self.path = path
         self.root = root.rstrip("/")
-        out = self.run(path, ["--version"], {}).stdout
-        self.version = int(re.match(rb"systemd (\d+)", out).group(1))
+        done = self.run(path, ["--version"], {})
+        match = re.match(rb"systemd (\d+)", done.stdout)
+        if not match:
+            sys.exit(f"{self.root}{path} --version: {done.stderr.decode(errors='replace')[:500]}")
+        self.version = int(match.group(1))
 
     def run(self, program, words, env, user=0):
         """A program of the root; newer ones need /proc and a cgroup file system."""
@@ -186,6 +189,29 @@ def judge_settings(program, systemd):
             out.append(f"{name}= in {' '.join(sections)}, systemd: {' '.join(sorted(theirs.get(name, set())))}")
     out += [f"{name}=: not known" for name in sorted(set(theirs) - ours - LOOKALIKES)]
     print(f"{len(ours)} settings, systemd {systemd.version} has {len(theirs)} like them, {len(out)} differ")
+    for line in out:
+        print("    " + line)
+    return not out
+
+
+def judge_path(program, systemd):
+    """The search paths, also of what is not there: the system's, all users', and one user's."""
+    out = []
+    for asked, owner, env in (
+            (["unit-paths"], ["--system"], {}), (["--global", "unit-paths"], [], {}),
+            (["--user", "unit-paths"], ["--home=/home/u", "--runtime=/run/user/1"],
+             {"HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/user/1"}),
+            (["--user", "unit-paths"], ["--home=/home/u"], {"HOME": "/home/u"})):
+        env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **env}
+        theirs = systemd.run("/usr/bin/systemd-analyze", asked, env, NOBODY).stdout.decode().split()
+        ours = subprocess.run([program, *owner, f"--version={systemd.version}", "--spelt"], check=True,
+                              capture_output=True, text=True).stdout.split()
+        # an option of systemd's build until v258
+        if "/lib/systemd/system" not in theirs:
+            ours = [p for p in ours if p != "/lib/systemd/system"]
+        if ours != theirs:
+            out.append(f"{' '.join(asked)}: {ours}, systemd: {theirs}")
+    print(f"4 search paths, {len(out)} differ")
     for line in out:
         print("    " + line)
     return not out
@@ -368,7 +394,7 @@ def rounds(cases):
 def judge(systemd, program, seed, cases, keep=False, show=10, quiet=False):
     """Compares and prints; whether all is well."""
     print(f"systemd {systemd.version}, seed {seed} (MEMCG_POLICY_SEED)")
-    settled = judge_settings(program, systemd)
+    settled = judge_settings(program, systemd) & judge_path(program, systemd)
     rules, failed, total, compared = collections.Counter(), 0, 0, 0
     for i, (n, type_level) in enumerate(rounds(cases)):
         with Round(systemd, seed + i, n, type_level, keep) as one:

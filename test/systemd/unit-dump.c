@@ -4,12 +4,16 @@
  * Prints what the loader makes of units: "unit-dump [--system] [--version=N] [--root=DIR]
  * DIR... -- NAME...", for test/systemd/truth.py, which compares it with systemd's own answers.
  * Names are taken from standard input when none are given. "--paths" lists where it would look,
+ * "--spelt" also what is not there, for a user's manager with --home=DIR, --runtime=DIR and
+ * --uid=N,
+ * "--quadlets" the quadlets of the root with their limits, which then count as units, and
  * "--settings" the settings it knows: name, first version, first without (0: none), sections.
  */
 
 #include "base/diag.h"
 #include "base/root.h"
 #include "units/unit-load.h"
+#include "units/unit-quadlet.h"
 #include "units/unit-scan.h"
 
 #include <stdio.h>
@@ -68,6 +72,18 @@ static int dump(struct unit_loader *loader, const char *name)
 	return 0;
 }
 
+static void list_quadlets(const struct unit_quadlets *quadlets)
+{
+	for (size_t i = 0; i < quadlets->n; i++) {
+		const struct unit_quadlet *quadlet = &quadlets->items[i];
+
+		printf("quadlet %s %s\n", quadlet->name, quadlet->service);
+		for (size_t k = 0; k < quadlet->n_limits; k++)
+			printf("limit %s=%s\n", quadlet->limits[k].setting,
+			       quadlet->limits[k].value);
+	}
+}
+
 static void list_settings(void)
 {
 	for (size_t i = 0; i < unit_n_settings; i++) {
@@ -93,7 +109,9 @@ int main(int argc, char **argv)
 	struct diag diag = {};
 	size_t budget = 100000000;
 	const char *top = NULL;
-	bool user = true, paths = false;
+	bool user = true, paths = false, spelt = false, with_quadlets = false;
+	struct unit_owner owner = {};
+	struct unit_quadlets quadlets = {};
 	int first = 1, last, r;
 
 	for (; first < argc && argv[first][0] == '-' && argv[first][1] == '-' && argv[first][2];
@@ -101,12 +119,20 @@ int main(int argc, char **argv)
 		const char *version = str_skip_prefix(argv[first], "--version=");
 
 		top = str_skip_prefix(argv[first], "--root=") ?: top;
+		owner.home = str_skip_prefix(argv[first], "--home=") ?: owner.home;
+		if (str_skip_prefix(argv[first], "--uid="))
+			owner.uid = (uid_t)atoi(argv[first] + strlen("--uid="));
+		owner.runtime = str_skip_prefix(argv[first], "--runtime=") ?: owner.runtime;
 		if (version)
 			loader.version = (unsigned)atoi(version);
 		else if (streq(argv[first], "--system"))
 			user = false;
 		else if (streq(argv[first], "--paths"))
 			paths = true;
+		else if (streq(argv[first], "--spelt"))
+			paths = spelt = true;
+		else if (streq(argv[first], "--quadlets"))
+			with_quadlets = true;
 		else if (streq(argv[first], "--settings")) {
 			list_settings();
 			return 0;
@@ -114,20 +140,26 @@ int main(int argc, char **argv)
 	}
 	for (last = first; last < argc && !streq(argv[last], "--"); last++)
 		;
+	owner.user = user;
 	r = root_open(top ?: "/", top ? ROOT_OFFLINE : ROOT_LIVE, &root);
 	if (r >= 0 && paths)
-		r = unit_path_open(root, &(struct unit_owner){ .user = user }, loader.version,
-				   &path);
+		r = unit_path_open(root, &owner, loader.version, &path);
 	else if (r >= 0)
 		r = unit_path_open_list(root, (const char *const *)argv + first,
 					(size_t)(last - first), &path);
-	for (size_t i = 0; paths && r >= 0 && i < path.n; i++)
-		printf("%s\n", path.dirs[i].path);
+	for (size_t i = 0; paths && r >= 0 && i < (spelt ? path.n_spelt : path.n); i++)
+		printf("%s\n", spelt ? path.spelt[i] : path.dirs[i].path);
 	loader.root = root;
 	loader.path = &path;
 	loader.user = user;
 	loader.budget = &budget;
 	loader.diag = &diag;
+	if (r >= 0 && with_quadlets)
+		r = unit_quadlets_load(root, &owner, &budget, &quadlets);
+	if (with_quadlets) {
+		list_quadlets(&quadlets);
+		loader.quadlets = &quadlets;
+	}
 	if (r >= 0)
 		r = unit_scan(&loader, &scan);
 	if (r < 0) {
@@ -146,6 +178,7 @@ int main(int argc, char **argv)
 	}
 	unit_loader_done(&loader);
 	unit_scan_done(&scan);
+	unit_quadlets_done(&quadlets);
 	unit_path_done(&path);
 	root_free(root);
 	diag_done(&diag);

@@ -121,7 +121,8 @@ def bootstrap(suite, packages, *hooks, variant="minbase"):
         # the Release files of sid, and at times of others, are past their date
         command += ["--aptopt=Acquire::Check-Valid-Until \"false\""]
         command += ["--aptopt=APT::Install-Recommends \"false\""]
-        command += [f"--dpkgopt=path-exclude=/usr/share/{d}/*" for d in ("doc", "man", "locale")]
+        if variant != "extract":  # there it is a filter in Python for each package, which takes minutes
+            command += [f"--dpkgopt=path-exclude=/usr/share/{d}/*" for d in ("doc", "man", "locale")]
         command += [f"--include={','.join(packages)}", *hooks, suite, str(new)]
         run(command)
         new.rename(path)
