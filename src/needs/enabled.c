@@ -3,19 +3,11 @@
 
 #include "base/root.h"
 #include "base/str.h"
+#include "units/unit-load.h"
+#include "units/unit-path.h"
+#include "units/unit-text.h"
 
 #include <dirent.h>
-
-/* systemd.unit(5), "UNIT FILE LOAD PATH", highest first; /lib is where split /usr has them */
-static const char *const unit_dirs[] = {
-	"/etc/systemd/system.control", "/run/systemd/system.control",
-	"/run/systemd/transient",      "/run/systemd/generator.early",
-	"/etc/systemd/system",	       "/etc/systemd/system.attached",
-	"/run/systemd/system",	       "/run/systemd/system.attached",
-	"/run/systemd/generator",      "/usr/local/lib/systemd/system",
-	"/lib/systemd/system",	       "/usr/lib/systemd/system",
-	"/run/systemd/generator.late",
-};
 
 /* as many as systemd follows (unit_file_resolve_symlink) */
 enum { MAX_ALIASES = 8 };
@@ -42,8 +34,7 @@ struct alias {
 
 struct enabled {
 	const struct root *root;
-	const char *dirs[ARRAY_SIZE(unit_dirs)];
-	size_t n_dirs;
+	struct unit_path path; /* systemd's */
 	struct want *wants;
 	size_t n_wants;
 	size_t alloc_wants;
@@ -68,6 +59,7 @@ struct enabled *enabled_free(struct enabled *e)
 	}
 	free(e->wants);
 	free(e->aliases);
+	unit_path_done(&e->path);
 	free(e);
 	return NULL;
 }
@@ -87,13 +79,6 @@ static int add_want(struct enabled *e, const char *group, const char *unit, cons
 	want->group = strdup(group);
 	r = str_printf(&want->path, "%s/%s", dir, name);
 	return want->unit && want->group ? r : -ENOMEM;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /* Whether a file at path takes the unit of its name away: empty, or a link to /dev/null. */
@@ -128,93 +113,50 @@ static int read_wants(struct enabled *e, const char *dir, const char *name)
 	return 0;
 }
 
-static int add_alias(struct enabled *e, const char *dir, int dir_fd, const char *name)
+static int add_alias(struct enabled *e, size_t dir, const char *name, unsigned char type)
 {
-	_cleanup_free_ char *path = NULL, *target = NULL;
+	const char *dir_path = e->path.dirs[dir].path;
+	char target[UNIT_NAME_MAX];
+	enum unit_entry entry;
 	struct alias *alias;
 	int r;
 
-	r = root_readlink_at(e->root, dir_fd, dir, name, &target);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	if (streq(base_name(target), name) || streq(target, "/dev/null"))
-		return 0;
-	r = str_printf(&path, "%s/%s", dir, name);
-	if (r < 0)
+	r = unit_path_entry(&e->path, dir, name, type, &entry, target);
+	if (r < 0 || entry != UNIT_ENTRY_ALIAS)
 		return r;
 	if (!GROW(e->aliases, e->n_aliases, e->alloc_aliases))
 		return -ENOMEM;
-	alias = &e->aliases[e->n_aliases];
+	alias = &e->aliases[e->n_aliases++];
 	*alias = (struct alias){
 		.name = strdup(name),
-		.target = strdup(base_name(target)),
-		.path = TAKE_PTR(path),
-		.admin = str_skip_prefix(dir, "/etc/") != NULL,
+		.target = strdup(target),
+		.admin = str_skip_prefix(dir_path, "/etc/") != NULL,
 	};
-	e->n_aliases++;
-	return alias->name && alias->target ? 0 : -ENOMEM;
+	r = str_printf(&alias->path, "%s/%s", dir_path, name);
+	return alias->name && alias->target ? r : -ENOMEM;
 }
 
-static void closedirp(DIR **dir)
+static int read_entry(void *data, size_t dir, const char *name, unsigned char type)
 {
-	if (*dir)
-		(void)closedir(*dir); /* only read */
-}
+	struct enabled *e = data;
 
-static int read_unit_dir(struct enabled *e, const char *dir, DIR *stream)
-{
-	size_t left = ROOT_MAX_DIR_ENTRIES;
-	struct dirent *de;
-	int r;
-
-	while (left-- > 0 && (de = readdir(stream))) {
-		const char *name = de->d_name;
-
-		if (str_has_suffix(name, ".wants") || str_has_suffix(name, ".requires") ||
-		    str_has_suffix(name, ".upholds"))
-			r = read_wants(e, dir, name);
-		else if (de->d_type == DT_LNK || de->d_type == DT_UNKNOWN)
-			r = add_alias(e, dir, dirfd(stream), name);
-		else
-			continue;
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	if (str_has_suffix(name, ".wants") || str_has_suffix(name, ".requires") ||
+	    str_has_suffix(name, ".upholds"))
+		return read_wants(e, e->path.dirs[dir].path, name);
+	return type == DT_LNK || type == DT_UNKNOWN ? add_alias(e, dir, name, type) : 0;
 }
 
 static int read_systemd(struct enabled *e)
 {
-	struct stat seen[ARRAY_SIZE(unit_dirs)];
+	_cleanup_free_ char *buf = malloc(UNIT_LISTING_SIZE);
+	size_t budget = ROOT_MAX_DIR_ENTRIES;
 	int r;
 
-	for (size_t i = 0; i < ARRAY_SIZE(unit_dirs); i++) {
-		_cleanup_(closedirp) DIR *stream = NULL;
-		struct stat *st = &seen[e->n_dirs];
-		bool again = false;
-		int fd;
-
-		if (root_open_dir(e->root, unit_dirs[i], &fd) < 0)
-			continue;
-		stream = fdopendir(fd);
-		if (!stream) {
-			closep(&fd);
-			return -ENOMEM;
-		}
-		if (fstat(fd, st) < 0)
-			continue;
-		/* merged /usr: /lib is /usr/lib */
-		for (size_t k = 0; k < e->n_dirs; k++)
-			if (seen[k].st_dev == st->st_dev && seen[k].st_ino == st->st_ino)
-				again = true;
-		if (again)
-			continue;
-		e->dirs[e->n_dirs++] = unit_dirs[i];
-		r = read_unit_dir(e, unit_dirs[i], stream);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	if (!buf)
+		return -ENOMEM;
+	/* of any version: split /usr is of no harm */
+	r = unit_path_open(e->root, &(struct unit_owner){}, 0, &e->path);
+	return r < 0 ? r : unit_path_walk(&e->path, buf, &budget, read_entry, e);
 }
 
 /* OpenRC (openrc(8)): links in the runlevels that a boot goes through. */
@@ -329,51 +271,31 @@ int enabled_new(const struct root *root, struct enabled **ret)
 }
 
 enum unit_file {
-	UNIT_MISSING,
-	UNIT_MASKED,
-	UNIT_PRESENT,
+	FILE_MISSING,
+	FILE_MASKED,
+	FILE_PRESENT,
 };
 
-/* What is behind a unit's name: the first directory that has one decides. */
-static int find_unit_file(const struct enabled *e, const char *unit, unsigned depth,
-			  enum unit_file *ret)
+/* What is behind a unit's name. */
+static int find_unit_file(const struct enabled *e, const char *unit, enum unit_file *ret)
 {
-	const char *at = strchr(unit, '@'), *dot = strrchr(unit, '.');
+	char file[UNIT_NAME_MAX], id[UNIT_NAME_MAX];
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+	size_t dir;
+	int r;
 
-	*ret = UNIT_MISSING;
-	for (size_t i = 0; i < e->n_dirs; i++) {
-		_cleanup_free_ char *path = NULL, *target = NULL;
-		struct stat st;
-		int r;
-
-		r = str_printf(&path, "%s/%s", e->dirs[i], unit);
-		if (r < 0)
-			return r;
-		if (root_lstat(e->root, path, &st) < 0)
-			continue;
-		if (is_mask(e->root, path)) {
-			*ret = UNIT_MASKED;
-			return 0;
-		}
-		if (S_ISLNK(st.st_mode) && depth < MAX_ALIASES &&
-		    root_readlink(e->root, path, &target) >= 0 &&
-		    !streq(base_name(target), unit)) {
-			r = find_unit_file(e, base_name(target), depth + 1, ret);
-			if (r < 0 || *ret != UNIT_MISSING)
-				return r;
-		}
-		/* also a linked unit, whose text lies elsewhere */
-		if (root_stat(e->root, path, &st) >= 0 && S_ISREG(st.st_mode)) {
-			*ret = UNIT_PRESENT;
-			return 0;
-		}
-	}
-	if (at && dot && dot > at + 1) {
-		_cleanup_free_ char *template = NULL;
-		int r = str_printf(&template, "%.*s@%s", (int)(at - unit), unit, dot);
-
-		return r < 0 ? r : find_unit_file(e, template, depth, ret);
-	}
+	*ret = FILE_MISSING;
+	r = unit_canonical_name(&e->path, unit, &dir, file, id);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	r = str_printf(&path, "%s/%s", e->path.dirs[dir].path, file);
+	if (r < 0)
+		return r;
+	if (is_mask(e->root, path))
+		*ret = FILE_MASKED;
+	else if (root_stat(e->root, path, &st) >= 0 && S_ISREG(st.st_mode))
+		*ret = FILE_PRESENT; /* also a linked unit, whose text lies elsewhere */
 	return 0;
 }
 
@@ -424,12 +346,12 @@ int enabled_next(const struct enabled *e, const char *pattern, size_t *state,
 			continue;
 		if (want->kind == WANT_SYSTEMD && is_mask(e->root, want->path))
 			continue;
-		r = find_unit_file(e, want->unit, 0, &file);
+		r = find_unit_file(e, want->unit, &file);
 		if (r < 0)
 			return r;
-		if (want->kind == WANT_SYSTEMD && file != UNIT_PRESENT)
+		if (want->kind == WANT_SYSTEMD && file != FILE_PRESENT)
 			continue;
-		if (want->kind == WANT_SYSV && file != UNIT_MISSING)
+		if (want->kind == WANT_SYSV && file != FILE_MISSING)
 			continue;
 		*ret_unit = want->unit;
 		*ret_path = want->path;
@@ -440,10 +362,10 @@ int enabled_next(const struct enabled *e, const char *pattern, size_t *state,
 
 		if (!alias->admin || !matches(pattern, alias->target))
 			continue;
-		r = find_unit_file(e, alias->target, 0, &file);
+		r = find_unit_file(e, alias->target, &file);
 		if (r < 0)
 			return r;
-		if (file != UNIT_PRESENT)
+		if (file != FILE_PRESENT)
 			continue;
 		*ret_unit = alias->target;
 		*ret_path = alias->path;

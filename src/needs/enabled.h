@@ -14,7 +14,8 @@
 struct enabled;
 struct root;
 
-/* Reads the links once. ret is owned by the caller. 0 or -ENOMEM. */
+/* Reads the links once. ret is owned by the caller. 0, or what keeps systemd's directories from
+ * being opened (-ENOMEM, -EMFILE). */
 int enabled_new(const struct root *root, struct enabled **ret) _must_check_;
 struct enabled *enabled_free(struct enabled *enabled);
 DEFINE_CLEANUP(struct enabled *, enabled_free);
