@@ -248,14 +248,6 @@ void json_append_string(struct json *array, const char *value)
 	append(array, string, string);
 }
 
-void json_append_double(struct json *array, double value)
-{
-	json_object *number =
-		array && isfinite(value) ? jsonc.json_object_new_double(value) : NULL;
-
-	append(array, number, number || !isfinite(value));
-}
-
 void json_append_u64(struct json *array, uint64_t value)
 {
 	json_object *number = array ? jsonc.json_object_new_uint64(value) : NULL;

@@ -37,7 +37,6 @@ void json_add(struct json *object, const char *key, struct json *value);
 void json_add_text_take(struct json *object, const char *key, char *text);
 /* Each appends to an array. */
 void json_append_string(struct json *array, const char *value);
-void json_append_double(struct json *array, double value);
 void json_append_u64(struct json *array, uint64_t value);
 /* Takes value over. */
 void json_append(struct json *array, struct json *value);

@@ -469,10 +469,3 @@ int root_readlink(const struct root *root, const char *path, char **ret)
 	/* readlinkat(2): ENOENT with an empty name means that it is no link */
 	return r == -ENOENT ? -EINVAL : r;
 }
-
-int root_readlink_at(const struct root *root, int dir_fd, const char *dir_path,
-		     const char *name, char **ret)
-{
-	root_note(root, ROOT_ACCESS_PATH, dir_path, name);
-	return walk_read_link(dir_fd, name, ret);
-}

@@ -102,9 +102,6 @@ int root_lstat(const struct root *root, const char *path, struct stat *ret) _mus
 /* Whether anything is at path (following links); false also when it cannot be told. */
 bool root_exists(const struct root *root, const char *path);
 int root_readlink(const struct root *root, const char *path, char **ret) _must_check_;
-/* The same for an entry of an open directory whose path inside the root is dir_path. */
-int root_readlink_at(const struct root *root, int dir_fd, const char *dir_path,
-		     const char *name, char **ret) _must_check_;
 /*
  * The path inside the root with all links resolved ("/etc/../lib" -> "/usr/lib"); the last
  * component need not exist.

@@ -290,6 +290,26 @@ static void print_origin(const struct host *host)
 	putchar('\n');
 }
 
+/* Words that people take for on or off: what they are about. */
+static void print_hints(const struct running *running)
+{
+	const struct cmdline *cmdline = &running->cmdline;
+
+	for (size_t i = 0; i < cmdline->n; i++) {
+		enum cmdline_hint hint = cmdline_hint(cmdline, i);
+		_cleanup_free_ char *word = NULL;
+
+		/* of the others the warnings tell */
+		if (hint == CMDLINE_HINT_NONE || cmdline_hint_is_vain(hint))
+			continue;
+		word = str_dup_n(cmdline->text + cmdline->words[i].offset,
+				 cmdline->words[i].size);
+		printf("  %-11s", "");
+		print_safe(word);
+		printf(" %s\n", cmdline_hint_text(hint));
+	}
+}
+
 static void print_running(const struct cmd *cmd, const struct host *host)
 {
 	const struct running *running = &host->facts.running;
@@ -318,6 +338,7 @@ static void print_running(const struct cmd *cmd, const struct host *host)
 	if (host_runs_trial(host))
 		fputs(", this boot is a trial", stdout);
 	putchar('\n');
+	print_hints(running);
 }
 
 static void print_boot_by(const struct cmd *cmd, const char *label, enum memcg_state state,

@@ -292,6 +292,22 @@ static void warn_of_loader(const struct host *host, struct diag *diag)
 			"%s", started->note);
 }
 
+/* Words of the running kernel's line that were meant to decide, and do not. */
+static void warn_of_words(const struct running *running, struct diag *diag)
+{
+	const struct cmdline *cmdline = &running->cmdline;
+
+	for (size_t i = 0; i < cmdline->n; i++) {
+		const struct cmdline_word *word = &cmdline->words[i];
+		enum cmdline_hint hint = cmdline_hint(cmdline, i);
+
+		if (cmdline_hint_is_vain(hint))
+			diag_warning(diag, &(struct diag_where){ .path = "/proc/cmdline" },
+				     "%.*s %s", (int)MIN(word->size, 200U),
+				     cmdline->text + word->offset, cmdline_hint_text(hint));
+	}
+}
+
 static int judge(struct host *host, struct diag *diag)
 {
 	const struct running *running = &host->facts.running;
@@ -428,6 +444,7 @@ int host_load_with(const struct root *root, unsigned parts, const char *content,
 	if (r < 0 || !(parts & HOST_VERDICT))
 		return r;
 	warn_of_loader(ret, diag);
+	warn_of_words(&ret->facts.running, diag);
 	if (parts & HOST_UNITS)
 		r = count_units(ret);
 	return r < 0 ? r : judge(ret, diag);

@@ -281,6 +281,12 @@ enum cmdline_hint cmdline_hint(const struct cmdline *cmdline, size_t word)
 	return CMDLINE_HINT_NONE;
 }
 
+bool cmdline_hint_is_vain(enum cmdline_hint hint)
+{
+	return hint == CMDLINE_HINT_BEHIND_DASHES || hint == CMDLINE_HINT_NO_VALUE ||
+	       hint == CMDLINE_HINT_OTHER_CASE;
+}
+
 const char *cmdline_hint_text(enum cmdline_hint hint)
 {
 	static const char *const texts[_CMDLINE_HINT_MAX] = {

@@ -97,6 +97,8 @@ enum cmdline_hint {
 	_CMDLINE_HINT_MAX,
 };
 enum cmdline_hint cmdline_hint(const struct cmdline *cmdline, size_t word);
+/* Whether somebody meant to switch memcg by such a word, and it does nothing. */
+bool cmdline_hint_is_vain(enum cmdline_hint hint) _pure_;
 /* One sentence part: "is about swap accounting only". NULL for CMDLINE_HINT_NONE. */
 const char *cmdline_hint_text(enum cmdline_hint hint) _pure_;
 

@@ -119,11 +119,6 @@ int table_set_style(struct table *table, const struct term *term, size_t column,
 	return 0;
 }
 
-size_t table_n_rows(const struct table *table)
-{
-	return table->n_rows;
-}
-
 /* --- for files and pipes: nothing is cut, wrapped or measured against a width --- */
 
 /* In characters, also of UTF-8. */

@@ -38,6 +38,5 @@ int table_add_row(struct table *table, size_t n, const char *const *cells) _must
 /* Colours one cell of the last row. */
 int table_set_style(struct table *table, const struct term *term, size_t column,
 		    enum term_style style) _must_check_;
-size_t table_n_rows(const struct table *table);
 /* Nothing is printed for a table without rows. */
 int table_print(struct table *table, FILE *f) _must_check_;

@@ -206,19 +206,6 @@ bool unit_name_is_shared_stem(const char *stem, enum unit_form form)
 	return form == UNIT_FORM_TEMPLATE || end[-1] == '-';
 }
 
-bool unit_name_is_slice(const char *name)
-{
-	enum unit_type type;
-	size_t n;
-
-	if (unit_name_form(name, &type) != UNIT_FORM_PLAIN || type != UNIT_SLICE)
-		return false;
-	if (streq(name, "-.slice"))
-		return true;
-	n = strlen(name) - strlen(".slice");
-	return name[0] != '-' && name[n - 1] != '-' && !strstr(name, "--");
-}
-
 int unit_name_parent_slice(const char *slice, char ret[static UNIT_NAME_MAX])
 {
 	const char *dash = strrchr(slice, '-');

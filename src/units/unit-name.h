@@ -73,8 +73,6 @@ bool unit_name_split_subdir(const char *name, char stem[static UNIT_NAME_MAX],
 /* Whether drop-ins of that stem can belong to more units than the one of that very name. */
 bool unit_name_is_shared_stem(const char *stem, enum unit_form form) _pure_;
 
-/* Whether the name is a possible slice ("-.slice", no empty component). */
-bool unit_name_is_slice(const char *name);
 /* The slice that a slice lies in; 0, or -ENOENT for the root slice. ret may be slice. */
 int unit_name_parent_slice(const char *slice, char ret[static UNIT_NAME_MAX]) _must_check_;
 /* The slice that a unit lies in unless it says otherwise: 0, or -ENOENT for the root slice and

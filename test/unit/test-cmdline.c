@@ -294,6 +294,7 @@ static void test_hints(void **state _unused_)
 	for (size_t i = 0; i < cmdline.n; i++) {
 		assert_int_equal(cmdline_hint(&cmdline, i), want[i]);
 		assert_int_equal(!cmdline_hint_text(want[i]), want[i] == CMDLINE_HINT_NONE);
+		assert_int_equal(cmdline_hint_is_vain(want[i]), i == 5 || i == 6 || i == 11);
 	}
 	assert_int_equal(cmdline_find(&cmdline, "cgroup-memory"), 0);
 	assert_int_equal(cmdline_find(&cmdline, "cgroup_disable"), 7);

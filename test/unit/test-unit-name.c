@@ -113,12 +113,6 @@ static void test_slices(void **state _unused_)
 		assert_string_equal(above, parents[i]);
 	}
 	assert_int_equal(unit_name_parent_slice(above, above), -ENOENT);
-	assert_true(unit_name_is_slice("-.slice"));
-	assert_true(unit_name_is_slice("a-b.slice"));
-	assert_false(unit_name_is_slice("a--b.slice"));
-	assert_false(unit_name_is_slice("a-.slice"));
-	assert_false(unit_name_is_slice("a@b.slice"));
-	assert_false(unit_name_is_slice("a.service"));
 }
 
 static void test_instances(void **state _unused_)

@@ -49,3 +49,9 @@ echo "$off smsc95xx.macaddr=0 console=tty1 root=PARTUUID=1 rootwait" >pi/proc/cm
 printf '%s smsc95xx.macaddr=0 console=tty1 root=PARTUUID=1 rootwait\0' $off >pi/proc/device-tree/chosen/bootargs
 # this kernel honours cgroup_enable=: the kernel's own symbols say so
 printf '0000000000000000 t cgroup_disable\n0000000000000000 t cgroup_enable\n' >pi/proc/kallsyms
+
+# words that are about something else, and words that were meant to decide
+cp -R typed words
+echo 'cpuset cpu io memory pids' >words/sys/fs/cgroup/cgroup.controllers
+echo "BOOT_IMAGE=/boot/vmlinuz-6.1.0-44-amd64 $line swapaccount=1 cgroup_memory=1 cgroup_disable=Memory -- $off" \
+	>words/proc/cmdline
