@@ -25,7 +25,8 @@ static bool has_entries(const struct root *root)
 		if (root_list(root, *dir, &names) < 0)
 			continue;
 		for (size_t i = 0; i < names.n; i++)
-			if (bls_is_entry_name(names.items[i], BLS_SYSTEMD))
+			if (bls_is_entry_name(names.items[i], BLS_SYSTEMD) &&
+			    !streq(names.items[i], SYSTEMD_TRIAL_ID ".conf"))
 				return true;
 	}
 	return false;
@@ -128,20 +129,6 @@ static int systemd_take_back(const struct boot *boot _unused_, const char *path,
 	return bls_take_back(BLS_SYSTEMD, path, before, written, now, ret, diag);
 }
 
-static int systemd_refresh(const struct boot *boot, const struct boot_words *words,
-			   struct diag *diag)
-{
-	return boot->changes && boot->changes->once ? systemd_trial_arm(boot, diag)
-						    : text_no_refresh(boot, words, diag);
-}
-
-/* A trial is proved by what it chose; the entries stay as they are. */
-static int systemd_verify(const struct boot *boot, const struct boot_words *words,
-			  struct diag *diag)
-{
-	return boot->changes && boot->changes->once ? 0 : text_verify(boot, words, diag);
-}
-
 const struct boot_backend boot_systemd = {
 	.name = "systemd-boot",
 	.title = "systemd-boot",
@@ -153,8 +140,8 @@ const struct boot_backend boot_systemd = {
 	.plan = systemd_plan,
 	.make = uki_make,
 	.plan_refresh = text_plan_verify,
-	.refresh = systemd_refresh,
-	.verify = systemd_verify,
+	.refresh = systemd_trial_refresh,
+	.verify = systemd_trial_verify,
 	.plan_trial = systemd_plan_trial,
 	.plan_no_trial = systemd_plan_no_trial,
 	.take_back = systemd_take_back,

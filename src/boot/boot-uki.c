@@ -84,7 +84,9 @@ const struct boot_backend boot_uki = {
 	.plan = plan_ukis,
 	.make = uki_make,
 	.plan_refresh = text_plan_verify,
-	.refresh = text_no_refresh,
-	.verify = text_verify,
+	.refresh = systemd_trial_refresh,
+	.verify = systemd_trial_verify,
+	.plan_trial = systemd_plan_trial,
+	.plan_no_trial = systemd_plan_no_trial,
 	.take_back = take_back_ukis,
 };

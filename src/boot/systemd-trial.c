@@ -5,7 +5,9 @@
 #include "boot/bls-dir.h"
 #include "boot/esp.h"
 #include "boot/image.h"
+#include "boot/text.h"
 #include "boot/tool.h"
+#include "boot/uki.h"
 
 #define FILE_NAME    SYSTEMD_TRIAL_ID ".conf"
 #define ONE_SHOT     "LoaderEntryOneShot"
@@ -77,7 +79,7 @@ static bool loader_can(const struct root *root)
 
 static const char *const bootctl[] = { "bootctl", NULL };
 
-int systemd_trial_arm(const struct boot *boot, struct diag *diag)
+static int arm(const struct boot *boot, struct diag *diag)
 {
 	_cleanup_free_ char *chosen = NULL, *program = NULL;
 	int r = tool_find(boot->root, bootctl, &program);
@@ -95,6 +97,18 @@ int systemd_trial_arm(const struct boot *boot, struct diag *diag)
 		return 0;
 	diag_error(diag, NULL, "bootctl set-oneshot did not set " ONE_SHOT);
 	return -EIO;
+}
+
+int systemd_trial_refresh(const struct boot *boot, const struct boot_words *words _unused_,
+			  struct diag *diag)
+{
+	return boot->changes && boot->changes->once ? arm(boot, diag) : 0;
+}
+
+int systemd_trial_verify(const struct boot *boot, const struct boot_words *words,
+			 struct diag *diag)
+{
+	return boot->changes && boot->changes->once ? 0 : text_verify(boot, words, diag);
 }
 
 /* --- the entry --- */
@@ -209,6 +223,120 @@ static int plan_entry(const struct boot *boot, const struct boot_entry *base,
 				      ATOMIC_BOOT, diag);
 }
 
+/* --- of a unified kernel image --- */
+
+/* As systemd-stub does it with its own line (mangle_stub_cmdline()). */
+static char *plain_line(const char *line)
+{
+	char *text = strdup(line + strspn(line, " \t\r\n")), *p;
+
+	if (!text)
+		return NULL;
+	for (p = text; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = ' ';
+	while (p > text && p[-1] == ' ')
+		*--p = '\0';
+	return text;
+}
+
+static int check_image(const struct boot *boot, const struct boot_entry *base,
+		       const struct uki *uki, struct diag *diag)
+{
+	if (esp_secure_boot(boot->root) != 0)
+		return refuse(diag, base->source,
+			      "Secure Boot is on, or cannot be told to be off: the image would "
+			      "ignore a line that is passed to it");
+	if (!uki->takes_addons || !uki->line)
+		return refuse(diag, base->source,
+			      "whether the image takes a line that is passed to it is not "
+			      "known: its stub is older than systemd 254 or another one, or it "
+			      "has no line of its own");
+	if (uki->counted)
+		return refuse(diag, base->source, "its name changes as boots are counted");
+	if (strchr(base->id, '@'))
+		return refuse(diag, base->source,
+			      "the default entry is a further profile of the image, and a line "
+			      "that is passed to it is for the first");
+	return 0;
+}
+
+/* The entry as the loader reads it, and the line that the kernel gets with it. */
+static int check_passed(const struct boot *boot, const struct boot_entry *base,
+			const struct uki *uki, const struct boot_words *words,
+			const char *options, const char *text, struct diag *diag)
+{
+	_cleanup_free_ char *passed = NULL;
+	_cleanup_bls_entry_ struct bls_entry bls = {};
+	struct boot_entry entry = { .image = base->image, .kernel = base->kernel };
+	int r = bls_parse(FILE_NAME, text, strlen(text), BLS_SYSTEMD, &bls);
+
+	if (r >= 0)
+		r = lines_join(text, &bls.lines, 0, &passed);
+	if (r < 0)
+		return r;
+	if (!streq(passed, options))
+		return refuse(diag, base->source,
+			      "its line begins and ends with a quote, and systemd-boot would "
+			      "take both off");
+	if (bls_compare(&bls, &uki->key, BLS_SYSTEMD) <= 0)
+		return refuse(diag, base->source, "a copy would stand before it in the menu");
+	r = uki_line(boot, uki, base->source, passed, NULL, &entry.args, diag);
+	if (r >= 0)
+		r = boot_entry_judge(boot, &entry);
+	free(entry.args);
+	free(entry.token);
+	if (entry.kernel != base->kernel)
+		free(entry.kernel);
+	if (r < 0)
+		return r;
+	return boot_entry_is(&entry, words->want)
+		       ? 0
+		       : refuse(diag, base->source,
+				"an add-on says the opposite, and is added to any line that is "
+				"passed to the image");
+}
+
+static int plan_image(const struct boot *boot, const struct boot_entry *base,
+		      const struct boot_words *words, struct changeset *cs, struct diag *diag)
+{
+	enum memcg_state want = words->want == BOOT_WANT_ON ? MEMCG_ON : MEMCG_OFF;
+	_cleanup_free_ char *line = NULL, *options = NULL, *text = NULL, *path = NULL;
+	_cleanup_uki_ struct uki uki = {};
+	size_t size;
+	int r = uki_open(boot, base->source, 0, &uki);
+
+	if (r >= 0)
+		r = check_image(boot, base, &uki, diag);
+	if (r < 0)
+		return r;
+	line = plain_line(uki.line);
+	r = line ? cmdline_edit(line, strlen(line), CMDLINE_LINE, want, words->flags, &options,
+				&size, NULL)
+		 : -ENOMEM;
+	if (r == -EINVAL)
+		return refuse(diag, base->source,
+			      "its line ends inside a quote: no word can be added");
+	if (r >= 0)
+		r = str_printf(&text,
+			       "title %s, once with memcg %s\n"
+			       "%s"
+			       "efi %s\n"
+			       "options %s\n",
+			       uki.name, boot_want_to_string(words->want),
+			       uki.key.sort_key ? "sort-key " OUR_SORT_KEY "\n" : "",
+			       base->source + strlen(uki.partition), options);
+	if (r >= 0)
+		r = check_passed(boot, base, &uki, words, options, text, diag);
+	if (r >= 0)
+		r = str_printf(&path, "%s/loader/entries/" FILE_NAME, uki.partition);
+	return r < 0 ? r
+		     : changeset_edit(cs, boot->root, path, BLS_MAX_FILE, text, strlen(text),
+				      0644, ATOMIC_BOOT, diag);
+}
+
+/* --- both --- */
+
 int systemd_plan_trial(const struct boot *boot, const struct boot_state *state,
 		       const struct boot_words *words, struct changeset *cs, struct diag *diag)
 {
@@ -235,11 +363,12 @@ int systemd_plan_trial(const struct boot *boot, const struct boot_state *state,
 			   "another entry is chosen for the next boot already");
 		return -ENOTSUP;
 	}
-	if (!base || !base->ours || !str_has_suffix(base->source, ".conf"))
+	if (!base || !base->ours || (uki_is_entry(base) && !streq(base->source, base->image)))
 		return refuse(diag, base ? base->source : NULL,
-			      "the default entry is none of type 1 that boots a kernel of this "
-			      "system");
-	r = plan_entry(boot, base, words, cs, diag);
+			      "the default entry is none that boots a kernel of this system by "
+			      "a line of its own");
+	r = uki_is_entry(base) ? plan_image(boot, base, words, cs, diag)
+			       : plan_entry(boot, base, words, cs, diag);
 	/* the same again, and chosen */
 	if (r < 0 || (cs->n == 0 && state->once && next && next->trial))
 		return r;

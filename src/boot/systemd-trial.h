@@ -4,7 +4,9 @@
 /*
  * One boot of systemd-boot with other words: an entry of our own, which sorts behind all
  * others, and LoaderEntryOneShot. The loader deletes that variable when it reads it, before
- * anything is booted, and passes over one that names no entry.
+ * anything is booted, and passes over one that names no entry. For a unified kernel image the
+ * entry passes the image's line with the words, which systemd-stub takes in the place of its
+ * own with Secure Boot off.
  */
 
 #include "boot/boot.h"
@@ -18,8 +20,13 @@ int systemd_plan_trial(const struct boot *boot, const struct boot_state *state,
 		       struct diag *diag) _must_check_;
 int systemd_plan_no_trial(const struct boot *boot, bool all, struct changeset *cs,
 			  struct diag *diag) _must_check_;
-/* Chooses our entry for the next boot, and looks whether it is chosen. */
-int systemd_trial_arm(const struct boot *boot, struct diag *diag) _must_check_;
+/* refresh() of the backends that have it: chooses our entry for the next boot, and looks
+ * whether it is chosen. Without a trial nothing follows the files. */
+int systemd_trial_refresh(const struct boot *boot, const struct boot_words *words,
+			  struct diag *diag) _must_check_;
+/* verify(): a trial is proved by what it chose; the other entries stay as they are. */
+int systemd_trial_verify(const struct boot *boot, const struct boot_words *words,
+			 struct diag *diag) _must_check_;
 
 /* Whether path is our entry. */
 bool systemd_trial_is(const char *path) _pure_;

@@ -155,7 +155,7 @@ static int is_shared(const struct boot *boot, const struct boot_state *bare,
 		_cleanup_uki_ struct uki other = {};
 		int r;
 
-		if (entry->ours)
+		if (entry->ours || entry->trial)
 			continue;
 		r = uki_open(boot, entry->image, 0, &other);
 		if (r < 0 || streq(other.partition, partition))

@@ -6,6 +6,7 @@
 #include "boot/esp.h"
 #include "boot/image.h"
 #include "boot/shell-text.h"
+#include "boot/systemd-trial.h"
 
 #include <fnmatch.h>
 #include <strings.h>
@@ -262,9 +263,8 @@ static int add_addons(const struct root *root, const struct uki *uki, const char
 	return 0;
 }
 
-/* passed: what the loader passes to the image, or NULL. */
-static int make_line(const struct boot *boot, const struct uki *uki, const char *path,
-		     const char *passed, const char *without, char **ret, struct diag *diag)
+int uki_line(const struct boot *boot, const struct uki *uki, const char *path,
+	     const char *passed, const char *without, char **ret, struct diag *diag)
 {
 	_cleanup_free_ char *global = NULL, *own = NULL;
 	_cleanup_strbuf_ struct strbuf args = {};
@@ -298,12 +298,13 @@ static int add_entry(const struct boot *boot, const struct uki *uki, const char 
 	entry->source = strdup(source);
 	entry->image = strdup(path);
 	entry->line = line;
-	entry->ours = !uki->foreign;
+	entry->trial = systemd_trial_is(source);
+	entry->ours = !uki->foreign && !entry->trial;
 	entry->foreign = uki->foreign;
 	if (!entry->id || !entry->title || !entry->source || !entry->image ||
 	    (uki->release && !(entry->kernel = strdup(uki->release))))
 		return -ENOMEM;
-	return make_line(boot, uki, path, passed, without, &entry->args, diag);
+	return uki_line(boot, uki, path, passed, without, &entry->args, diag);
 }
 
 static void mark_image(struct boot_entries *entries, const char *image)

@@ -40,6 +40,14 @@ int uki_open(const struct boot *boot, const char *path, unsigned profile,
 void uki_done(struct uki *uki);
 #define _cleanup_uki_ _cleanup_(uki_done)
 
+/*
+ * The line that the image's kernel gets. passed: what the loader passes to it, or NULL;
+ * without: the name of an add-on that is passed over, or NULL. What is ignored is a warning.
+ */
+int uki_line(const struct boot *boot, const struct uki *uki, const char *path,
+	     const char *passed, const char *without, char **ret,
+	     struct diag *diag) _must_check_;
+
 /* How uki_read() finds the default. All may be NULL. */
 struct uki_menu {
 	const char *chosen;	       /* as for bls_source */

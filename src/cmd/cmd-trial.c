@@ -12,14 +12,23 @@
 #include "cmd/write.h"
 #include "ui/output.h"
 
+/* What does the same: where there is a menu, its editor, which forgets too. */
+static const char *instead(const struct boot_backend *backend, enum boot_want want)
+{
+	if (backend->by & (BOOT_BY_GRUB | BOOT_BY_SYSTEMD_BOOT))
+		return want == BOOT_WANT_ON ? "press e in the boot menu and take "
+					      "cgroup_disable=memory out of "
+					      "the line: that holds for one boot"
+					    : "press e in the boot menu and put "
+					      "cgroup_disable=memory on the "
+					      "line: that holds for one boot";
+	return want == BOOT_WANT_ON ? "memcg-policy set on; later: memcg-policy undo"
+				    : "memcg-policy set off; later: memcg-policy undo";
+}
+
 static int refuse(const struct write *w, enum boot_want want, struct diag *diag)
 {
-	diag_error(diag,
-		   &(struct diag_where){
-			   .hint = want == BOOT_WANT_ON
-					   ? "memcg-policy set on; later: memcg-policy undo"
-					   : "memcg-policy set off; later: memcg-policy undo",
-		   },
+	diag_error(diag, &(struct diag_where){ .hint = instead(w->host.boot.backend, want) },
 		   "%s: that it forgets a choice for one boot, whatever happens then, was not "
 		   "shown",
 		   w->host.boot.backend->title);

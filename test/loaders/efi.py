@@ -9,7 +9,9 @@ efi.py [MACHINE...]; without machines all of them. Needs root.
 import json
 import os
 import pathlib
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -35,6 +37,54 @@ mount -t efivarfs efivarfs /sys/firmware/efi/efivars
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount /boot/efi
 exec sh /usr/local/lib/vm-agent
+"""
+# at every third stop, or at all of them
+EVERY = 1 if os.environ.get("MEMCG_POLICY_KILL") == "all" else 3
+TRIAL_KILLED = """
+entry=/boot/efi/loader/entries/a-memcg-policy-trial.conf
+chosen=/sys/firmware/efi/efivars/LoaderEntryOneShot-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f
+n=0 kills=0
+
+fail() {
+	echo "stop $n: $*"
+	cat /run/said
+	exit 1
+}
+policy() {
+	memcg-policy "$@" >/run/said 2>&1 || fail "memcg-policy $*"
+}
+is_chosen() {
+	tr -d '\\0' <$chosen 2>/dev/null | grep -q a-memcg-policy-trial
+}
+is_whole() {
+	cmp -s $entry /run/whole
+}
+
+policy trial off
+cp $entry /run/whole
+policy unset
+while :; do
+	n=$((n + EVERY))
+	bootctl set-oneshot "" >/run/said 2>&1 || fail "bootctl"
+	killer /run/out $n writes /opt/test/memcg-policy trial off >/run/said 2>&1 || fail "killer"
+	read -r word rest </run/out
+	[ "$word" = killed ] || break
+	kills=$((kills + 1))
+	[ ! -e $entry ] || is_whole || fail "the entry is torn"
+	policy status
+	# the next run is another one, or the same again
+	if [ $((kills % 2)) = 0 ]; then
+		policy apply
+		[ ! -e $entry ] || is_whole || fail "apply: the entry is torn"
+	fi
+	policy trial off
+	is_chosen && is_whole || fail "the next run does not end where an unharmed one does"
+	policy unset
+	[ ! -e $entry ] || fail "unset leaves the entry"
+	[ -z "$(find /boot/efi /var/lib/memcg-policy -name '.memcg-policy.*')" ] || fail "a temporary stayed"
+done
+policy unset
+echo $kills kills
 """
 REBOOT = "cd /; sync; umount /boot/efi; mount -o remount,ro /; echo b >/proc/sysrq-trigger"
 
@@ -209,14 +259,6 @@ class Run:
 
     says_options = True
 
-    def steps(self):
-        return [("boots", self.boots), ("set off, reboot", self.set_off),
-                ("unset, reboot", self.unset)]
-
-
-class Entry(Run):
-    """systemd-boot and an entry of type 1."""
-
     def trial(self, machine):
         """Off once; then the plug is pulled, and it is on as before."""
         said = machine.run("memcg-policy trial off").output
@@ -238,9 +280,23 @@ class Entry(Run):
         after = esp_files(machine)
         check(after == self.before, f"undo leaves something on the ESP:\n{self.before}\n{after}")
 
+    def trial_killed(self, machine):
+        """Killed at each open for writing, rename, unlink and sync: whatever is left, a choice names
+        an entry that is whole, and the next run leaves neither."""
+        said = machine.run(f"EVERY={EVERY}\n{TRIAL_KILLED}", timeout=1500).output
+        check(re.fullmatch("[0-9]+ kills\n", said) and int(said.split()[0]) * EVERY > 20, said)
+        print(said.strip(), flush=True)
+        after = esp_files(machine)
+        check(after == self.before, f"something is left on the ESP:\n{self.before}\n{after}")
+
     def steps(self):
         return [("boots", self.boots), ("trial off, reboot twice", self.trial),
-                *super().steps()[1:]]
+                ("trial off, killed", self.trial_killed),
+                ("set off, reboot", self.set_off), ("unset, reboot", self.unset)]
+
+
+class Entry(Run):
+    """systemd-boot and an entry of type 1."""
 
     def esp(self):
         release = self.base.release
@@ -286,6 +342,13 @@ class Image(Run):
 class Alone(Image):
     """The firmware starts the image itself; the add-on is for all of the partition."""
 
+    def trial(self, machine):
+        said = machine.run("memcg-policy trial off", expect=5).output
+        check("did not say at this boot that it takes a choice for one boot" in said, said)
+
+    def steps(self):
+        return [step for step in super().steps() if "killed" not in step[0]]
+
     def esp(self):
         return {"/EFI/BOOT/BOOTX64.EFI": self.base.uki(ARGS)}
 
@@ -307,6 +370,9 @@ def main(names):
         files, script = inputs()
         (scratch / "script").write_text(script)
         files["/opt/test/memcg-policy"] = scratch / "script"
+        subprocess.run(["cc", "-O2", "-static", "-o", scratch / "killer",
+                        HERE.parent / "kill/killer.c"], check=True)
+        files["/opt/test/killer"] = scratch / "killer"
         drive = disk.input_drive(scratch / "input.tar", files)
         for name in names or MACHINES:
             run = MACHINES[name](base)
