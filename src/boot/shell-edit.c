@@ -21,9 +21,32 @@ static int splice_word(struct shell_splices *splices, size_t at, const char *bef
 	return r;
 }
 
+/*
+ * A word that goes, with a blank beside it: the one before it behind words that stay, else the
+ * one behind it. A blank that is written elsewhere stays: the one of "$X word" parts the name
+ * from what comes.
+ */
+static int splice_out(const struct shell_value *value, const struct cmdline *cmdline, size_t i,
+		      bool kept, struct shell_splices *splices)
+{
+	const struct cmdline_word *word = &cmdline->words[i];
+	const struct shell_splice *last =
+		splices->n > 0 ? &splices->items[splices->n - 1] : NULL;
+	size_t at = word->offset, size = word->size, free = last ? last->at + last->size : 0;
+
+	if (kept && at > free && shell_written_together(value, at - 1)) {
+		at--;
+		size++;
+	} else if (i + 1 < cmdline->n && shell_written_together(value, at + size - 1)) {
+		size++;
+	}
+	return shell_splices_add(splices, at, size, NULL, 0);
+}
+
 /* cmdline_edit()'s removals, as ranges of the old text. */
-static int splice_removals(const struct cmdline *cmdline, const struct cmdline_changes *changes,
-			   enum cmdline_request opposite, struct shell_splices *splices)
+static int splice_removals(const struct shell_value *value, const struct cmdline *cmdline,
+			   const struct cmdline_changes *changes, enum cmdline_request opposite,
+			   struct shell_splices *splices)
 {
 	size_t next = 0;
 	bool kept = false;
@@ -43,31 +66,29 @@ static int splice_removals(const struct cmdline *cmdline, const struct cmdline_c
 		if (change->after) {
 			r = splice_word(splices, word->offset, change->before, change->after);
 			kept = true;
-		} else if (kept) /* with the blank before it */
-			r = shell_splices_add(splices, word->offset - 1, word->size + 1, NULL,
-					      0);
-		else /* with the blank behind it, if there is more */
-			r = shell_splices_add(splices, word->offset,
-					      word->size + (i + 1 < cmdline->n ? 1 : 0), NULL,
-					      0);
+		} else {
+			r = splice_out(value, cmdline, i, kept, splices);
+		}
 	}
 	return r;
 }
 
-/* The one insertion that makes new of old without what goes; keeps the splices in order. */
-static int splice_addition(const char *old, size_t old_size, const char *new, size_t new_size,
-			   struct shell_splices *splices)
+/* The one insertion that is left to do when the removals are made; keeps the splices in order.
+ */
+static int splice_addition(const struct shell_value *value, enum memcg_state want,
+			   unsigned flags, struct shell_splices *splices)
 {
 	_cleanup_strbuf_ struct strbuf kept = {};
-	const struct shell_value value = { .text = (char *)(uintptr_t)old, .size = old_size };
-	size_t common = 0, at = 0, seen = 0, i = 0;
+	_cleanup_free_ char *new = NULL;
+	size_t common = 0, at = 0, seen = 0, i = 0, new_size;
 	int r;
 
-	r = shell_splice_text(&value, splices, &kept);
-	if (r < 0)
+	r = shell_splice_text(value, splices, &kept);
+	if (r >= 0)
+		r = cmdline_edit(kept.data ? kept.data : "", kept.len, CMDLINE_LINE, want,
+				 flags, &new, &new_size, NULL);
+	if (r <= 0)
 		return r;
-	if (kept.len >= new_size)
-		return 0;
 	while (common < kept.len && kept.data[common] == new[common])
 		common++;
 	/* back to the old text: behind the kept byte number common */
@@ -95,10 +116,14 @@ static int append_assignment(struct shell_script *script, const char *name, cons
 			     struct diag *diag)
 {
 	const struct shell_file *file = &script->files[script->n - 1];
+	_cleanup_free_ char *old = str_dup_n(file->text, file->size);
 	_cleanup_strbuf_ struct strbuf out = {};
 	_cleanup_shell_value_ struct shell_value now = {};
+	size_t old_size = file->size;
 	int r;
 
+	if (!old)
+		return -ENOMEM;
 	strbuf_add(&out, file->text, file->size);
 	if (file->size > 0 && file->text[file->size - 1] != '\n')
 		strbuf_addc(&out, '\n');
@@ -111,9 +136,13 @@ static int append_assignment(struct shell_script *script, const char *name, cons
 	if (r < 0)
 		return r;
 	/* the file may end in a backslash, or after an "exit" */
-	if (now.known != SHELL_IS_STATIC || !streq(now.text, text))
-		return shell_refuse(script, (unsigned)script->n - 1, now.at, diag, name,
-				    now.reason ? now.reason : "a line cannot be added");
+	if (now.known != SHELL_IS_STATIC || !streq(now.text, text)) {
+		r = shell_script_replace(script, script->n - 1, old, old_size, diag);
+		return r < 0 ? r
+			     : shell_refuse(script, (unsigned)script->n - 1,
+					    MIN(now.at, old_size), diag, name,
+					    now.reason ? now.reason : "a line cannot be added");
+	}
 	return 1;
 }
 
@@ -151,10 +180,10 @@ int shell_edit(struct shell_script *script, const char *name, enum memcg_state w
 		return append_assignment(script, name, new, diag);
 	r = cmdline_parse(old, value.size, CMDLINE_LINE, &cmdline);
 	if (r >= 0)
-		r = splice_removals(&cmdline, &changes,
+		r = splice_removals(&value, &cmdline, &changes,
 				    want == MEMCG_ON ? CMDLINE_OFF : CMDLINE_ON, &splices);
 	if (r >= 0)
-		r = splice_addition(old, value.size, new, new_size, &splices);
+		r = splice_addition(&value, want, flags, &splices);
 	return r < 0 ? r : shell_splice(script, name, &value, &splices, diag);
 }
 
@@ -273,11 +302,8 @@ static int reverse_word(struct shell_script *script, const char *name, const cha
 	if (word && removed)
 		r = shell_splices_add(&splices, word->offset, word->size, removed,
 				      removed_size);
-	else if (word && found > 0)
-		r = shell_splices_add(&splices, word->offset - 1, word->size + 1, NULL, 0);
 	else if (word)
-		r = shell_splices_add(&splices, word->offset, word->size + (cmdline.n > 1),
-				      NULL, 0);
+		r = splice_out(&value, &cmdline, (size_t)found, found > 0, &splices);
 	else if (removed && find_word(&cmdline, removed, removed_size) < 0)
 		r = splice_back(&cmdline, removed, removed_size, &splices);
 	if (r < 0 || splices.n == 0)

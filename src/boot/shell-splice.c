@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "boot/shell-splice.h"
 
+#include "base/atomic.h"
 #include "base/diag.h"
 #include "base/str.h"
 #include "boot/shell-quote.h"
@@ -54,6 +55,14 @@ static bool written_here(const struct shell_value *value, size_t i)
 
 	return o->file == value->file && o->offset >= value->event->value &&
 	       o->offset < value->event->value + value->event->value_size;
+}
+
+bool shell_written_together(const struct shell_value *value, size_t i)
+{
+	const struct shell_origin *a = &value->origins[i], *b = a + 1;
+
+	return (written_here(value, i) && written_here(value, i + 1)) ||
+	       (a->file == b->file && a->offset + a->size == b->offset);
 }
 
 /* Whether the raw value is one word that needs no quotes and has none; quotes then go around
@@ -233,6 +242,45 @@ static int apply_raw(struct shell_script *script, size_t index, const struct raw
 	return shell_script_replace(script, index, out.data, out.len, diag);
 }
 
+/* Texts of a script, to go back to. */
+struct saved {
+	struct content *texts;
+	size_t n;
+};
+
+static void saved_done(struct saved *saved)
+{
+	for (size_t i = 0; i < saved->n; i++)
+		content_done(&saved->texts[i]);
+	free(saved->texts);
+}
+
+static int save(const struct shell_script *script, struct saved *ret)
+{
+	ret->texts = calloc(script->n ? script->n : 1, sizeof(*ret->texts));
+	if (!ret->texts)
+		return -ENOMEM;
+	for (; ret->n < script->n; ret->n++) {
+		const struct shell_file *file = &script->files[ret->n];
+
+		ret->texts[ret->n].data = str_dup_n(file->text, file->size);
+		if (!ret->texts[ret->n].data)
+			return -ENOMEM;
+		ret->texts[ret->n].size = file->size;
+	}
+	return 0;
+}
+
+static int restore(struct shell_script *script, const struct saved *saved, struct diag *diag)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < saved->n; i++)
+		r = shell_script_replace(script, i, saved->texts[i].data, saved->texts[i].size,
+					 diag);
+	return r;
+}
+
 int shell_splice_text(const struct shell_value *value, const struct shell_splices *splices,
 		      struct strbuf *ret)
 {
@@ -253,12 +301,14 @@ int shell_splice(struct shell_script *script, const char *name, const struct she
 {
 	_cleanup_(raw_edits_done) struct raw_edits edits = {};
 	_cleanup_shell_value_ struct shell_value now = {};
+	_cleanup_(saved_done) struct saved saved = {};
 	_cleanup_strbuf_ struct strbuf wanted = {};
 	unsigned file = value->file;
 	size_t at = value->at;
-	int r;
+	int r = save(script, &saved);
 
-	r = shell_splice_text(value, splices, &wanted);
+	if (r >= 0)
+		r = shell_splice_text(value, splices, &wanted);
 	if (r >= 0)
 		r = map_splices(script, value, splices, &edits);
 	for (size_t i = 0; r >= 0 && i < script->n; i++)
@@ -268,8 +318,11 @@ int shell_splice(struct shell_script *script, const char *name, const struct she
 	if (r < 0)
 		return r;
 	if (now.known != SHELL_IS_STATIC || now.size != wanted.len ||
-	    memcmp(now.text, wanted.data, now.size) != 0)
-		return shell_refuse(script, file, at, diag, name,
-				    "its words are used in more than one place");
+	    memcmp(now.text, wanted.data, now.size) != 0) {
+		r = restore(script, &saved, diag);
+		return r < 0 ? r
+			     : shell_refuse(script, file, at, diag, name,
+					    "its words are used in more than one place");
+	}
 	return 1;
 }

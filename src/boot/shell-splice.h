@@ -31,9 +31,13 @@ int shell_splices_add(struct shell_splices *splices, size_t at, size_t size, con
 int shell_splice_text(const struct shell_value *value, const struct shell_splices *splices,
 		      struct strbuf *ret) _must_check_;
 
+/* Whether byte i of a value and the next one are written side by side, or both in the
+ * assignment itself: one of them can go with the other. */
+bool shell_written_together(const struct shell_value *value, size_t i) _pure_;
+
 /*
  * Applies splices (in order, not overlapping) to the texts of the script, and proves that the
- * shell then sees just them. 1, or -ENOTSUP with the place in diag.
+ * shell then sees just them. 1, or -ENOTSUP with the place in diag and the script as before.
  */
 int shell_splice(struct shell_script *script, const char *name, const struct shell_value *value,
 		 const struct shell_splices *splices, struct diag *diag) _must_check_;

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Power cuts during `set off`.
 
-  cuts.py [DISK...] [--seed=N] [--cuts=N] [--boots=N] [--deb=PACKAGE] [--what=menu|entries]
+  cuts.py [DISK...] [--seed=N] [--cuts=N] [--boots=N] [--deb=PACKAGE] [--what=menu|entries|firmware]
 
 DISK is a file system that holds all (ext4, xfs, btrfs) or that of a /boot of its own beside a root
 of ext4 (/boot=ext4, /boot=xfs, /boot=btrfs, /boot=vfat); all seven when none is named. What is
-changed is GRUB's menu, or ten boot loader entries that go to the disk together; both when not said.
+changed is GRUB's menu, ten boot loader entries that go to the disk together, or (on FAT) a Raspberry
+Pi's cmdline.txt; all of them when not said.
 
 A Debian 12 runs `set off` in user-mode Linux while dm-log-writes records every write and flush.
 Replayed to every flush, and to random places in between with any of the unflushed writes missing,
@@ -311,6 +312,30 @@ class Entries(Cuts):
         return int(menu == self.menus[1])
 
 
+class Firmware(Cuts):
+    """A Raspberry Pi's cmdline.txt, in a directory of several sectors. GRUB reads it in the firmware's
+    place; there is nothing to boot."""
+
+    WHAT = "firmware"
+    LINE = "console=tty1 root=PARTUUID=4e639091-02 rootfstype=ext4 fsck.repair=yes rootwait"
+
+    def _prepare(self):
+        return (
+            "rm -r /usr/sbin/grub-mkconfig /usr/sbin/update-grub /etc/default/grub /boot/*\n"
+            "for n in 1 2 3 4 5 6 7 8 9; do : >/boot/a-board-with-a-long-name-$n.dtb; done\n"
+            f"echo arm_64bit=1 >/boot/config.txt; : >/boot/start4.elf; echo {self.LINE} >/boot/cmdline.txt\n"
+        )
+
+    def _read(self, image):
+        return image.read("/boot/cmdline.txt")
+
+    def _lines(self, menu):
+        return menu.decode().splitlines()
+
+    def _check(self, menu):
+        expect(len(self._lines(menu)) == 1, "it has several lines")
+
+
 STEPS = [
     ("disk", Cuts.makes),
     ("record set off", Cuts.records),
@@ -319,7 +344,7 @@ STEPS = [
     ("next run", Cuts.recovers),
     ("booted by GRUB", Cuts.boots),
 ]
-WHATS = {"menu": (Cuts, STEPS), "entries": (Entries, STEPS[:-1])}
+WHATS = {"menu": (Cuts, STEPS), "entries": (Entries, STEPS[:-1]), "firmware": (Firmware, STEPS[:-1])}
 
 
 def main(arguments):
@@ -344,7 +369,8 @@ def main(arguments):
         disk.run(["chroot", root, "dpkg", "-i", "/tmp/p.deb"])
         disks = [a for a in arguments if not a.startswith("--")] or DISKS
         whats = [options["what"]] if "what" in options else list(WHATS)
-        for name, (kind, steps) in [(name, WHATS[what]) for what in whats for name in disks]:
+        for name, (kind, steps) in [(name, WHATS[what]) for what in whats for name in disks
+                                    if what != "firmware" or name == "/boot=vfat"]:
             with tempfile.TemporaryDirectory(prefix="disk-", dir=work) as scratch:
                 one = kind(name, pathlib.Path(scratch), root, seed, int(options.get("cuts", 500)), int(options.get("boots", 1)))
                 report.run(one.name, steps, one)
