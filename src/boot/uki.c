@@ -492,3 +492,10 @@ int uki_read(const struct boot *boot, const struct uki_menu *menu, struct boot_s
 		r = add_all_passed(boot, menu, state, diag);
 	return r < 0 ? r : mark_default(menu, &best, &state->entries);
 }
+
+bool uki_is_entry(const struct boot_entry *entry)
+{
+	size_t n = entry->image ? strlen(entry->image) : 0;
+
+	return n > 4 && strcasecmp(entry->image + n - 4, ".efi") == 0;
+}

@@ -61,6 +61,8 @@ struct uki_menu {
  */
 int uki_read(const struct boot *boot, const struct uki_menu *menu, struct boot_state *state,
 	     struct diag *diag) _must_check_;
+/* Whether uki_read() made the entry. */
+bool uki_is_entry(const struct boot_entry *entry) _pure_;
 
 /*
  * plan(), make() and take_back() of a backend that boots them: an add-on, where one is read and
