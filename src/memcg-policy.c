@@ -54,6 +54,7 @@ static int run(int argc, char **argv)
 	_cleanup_diag_ struct diag diag = {};
 	_cleanup_(args_done) struct args args = {};
 	_cleanup_root_ struct root *root = NULL;
+	struct pager pager;
 	struct term term;
 	int r;
 
@@ -79,8 +80,11 @@ static int run(int argc, char **argv)
 		diag_error(&diag, NULL, "--json needs libjson-c, which is not installed");
 	else
 		r = open_root(&args, &root, &diag);
-	if (r >= 0)
+	if (r >= 0) {
+		term_open_pager(&args, &pager);
 		r = verb_functions[args.verb](&(struct cmd){ &args, root, &term });
+		term_close_pager(&pager);
+	}
 	if (r < 0) {
 		output_error(&args, &term, &diag, strerror(-r));
 		return EXIT_FAILED;

@@ -65,6 +65,7 @@ struct args {
 	bool quiet;
 	bool verbose;
 	bool no_pager;
+	bool paged; /* no option: a pager was opened, and shows on a terminal what is printed */
 	bool no_legend;
 	enum color_mode color;
 	bool help;
@@ -103,6 +104,11 @@ enum option_kind {
 #define VERB_WRITES                                                               \
 	(VERB(VERB_SET) | VERB(VERB_APPLY) | VERB(VERB_UNSET) | VERB(VERB_UNDO) | \
 	 VERB(VERB_TRIAL))
+
+/* Those whose text may be longer than a screen. */
+#define VERB_PAGED                                                                       \
+	(VERB(VERB_EXPLAIN) | VERB(VERB_NEEDS) | VERB(VERB_UNITS) | VERB(VERB_ENTRIES) | \
+	 VERB(VERB_HISTORY))
 
 struct cli_option {
 	const char *name;

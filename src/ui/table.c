@@ -14,6 +14,7 @@
 	_(scols_table_enable_noheadings) \
 	_(scols_table_enable_noencoding) \
 	_(scols_table_enable_colors)     \
+	_(scols_table_set_termforce)     \
 	_(scols_table_new_column)        \
 	_(scols_table_new_line)          \
 	_(scols_line_set_data)           \
@@ -37,6 +38,7 @@ struct table {
 	size_t n_rows;
 	size_t alloc;
 	bool no_headings;
+	bool paged; /* a pager shows it on a terminal */
 	const char *style_end;
 };
 
@@ -48,6 +50,7 @@ int table_new(const struct args *args, const struct table_column *columns, struc
 	if (!table)
 		return -ENOMEM;
 	table->no_headings = args->no_legend;
+	table->paged = args->paged;
 	for (; r >= 0 && columns->name; columns++)
 		r = table_add_column(table, columns->name, columns->flags);
 	if (r < 0)
@@ -189,6 +192,8 @@ static int fill(const struct table *table, const struct smartcols *lib,
 		r = lib->scols_table_enable_noencoding(scols, 1);
 	if (r >= 0)
 		r = lib->scols_table_enable_colors(scols, table->style_end != NULL);
+	if (r >= 0 && table->paged)
+		r = lib->scols_table_set_termforce(scols, SCOLS_TERMFORCE_ALWAYS);
 	for (size_t i = 0; r >= 0 && i < columns; i++) {
 		unsigned flags = table->flags[i];
 
@@ -245,7 +250,7 @@ int table_print(struct table *table, FILE *f)
 {
 	if (table->n_rows == 0)
 		return 0;
-	if (isatty(fileno(f))) {
+	if (table->paged || isatty(fileno(f))) {
 		int r = print_terminal(table, f);
 
 		if (r != -EOPNOTSUPP)

@@ -7,6 +7,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio_ext.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 
 static bool want_color(const struct args *args, int fd)
@@ -129,58 +131,102 @@ void term_print_diag(const struct term *term, FILE *f, const struct diag *diag)
 		fputs("memcg-policy: out of memory, some messages are missing\n", f);
 }
 
-int term_open_pager(const struct args *args, pid_t *ret_pid)
-{
-	const char *pager = getenv("MEMCG_POLICY_PAGER");
-	int fds[2];
-	pid_t pid;
+/* Where the pager is a program of the user's choice, its absence is the user's to see. */
+static const char default_pager[] = "command -v less >/dev/null && exec less\n"
+				    "command -v more >/dev/null && exec more\n"
+				    "exec cat\n";
 
-	*ret_pid = 0;
-	if (args->no_pager || args->json != JSON_OFF || !isatty(STDOUT_FILENO))
-		return 0;
+/* The command, or NULL for none: empty and "cat" say so, as for systemd's tools. */
+static const char *find_pager(const struct args *args)
+{
+	const char *pager = getenv("MEMCG_POLICY_PAGER"), *name = getenv("TERM");
+
+	if (args->no_pager || args->json != JSON_OFF || !(VERB(args->verb) & VERB_PAGED) ||
+	    !isatty(STDOUT_FILENO) || !name || streq(name, "dumb"))
+		return NULL;
 	if (!pager)
 		pager = getenv("PAGER");
-	if (!pager || *pager == '\0')
-		pager = "less";
-	if (streq(pager, "cat"))
-		return 0;
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return -errno;
-	(void)fflush(stdout); /* empty at this point */
-	pid = fork();
-	if (pid < 0) {
-		closep(&fds[0]);
-		closep(&fds[1]);
-		return -errno;
-	}
-	if (pid == 0) {
-		/* the command may have arguments, as everywhere $PAGER is used */
-		const char *const argv[] = { "sh", "-c", pager, NULL };
-
-		if (dup2(fds[0], STDIN_FILENO) < 0)
-			_exit(1);
-		(void)setenv("LESS", "FRSXMK", 0);
-		(void)execv("/bin/sh", (char *const *)(uintptr_t)argv);
-		_exit(127);
-	}
-	if (dup2(fds[1], STDOUT_FILENO) < 0) {
-		closep(&fds[0]);
-		closep(&fds[1]);
-		return -errno;
-	}
-	closep(&fds[0]);
-	closep(&fds[1]);
-	(void)signal(SIGPIPE, SIG_IGN);
-	*ret_pid = pid;
-	return 0;
+	if (!pager)
+		return default_pager;
+	return *pager == '\0' || streq(pager, "cat") ? NULL : pager;
 }
 
-void term_close_pager(pid_t pid)
+static void run_pager(const char *command, int input)
 {
-	if (pid <= 0)
+	/* the command may have arguments, as everywhere $PAGER is used */
+	const char *const argv[] = { "sh", "-c", command, NULL };
+
+	if (dup2(input, STDIN_FILENO) >= 0) {
+		(void)setenv("LESS", "FRSXMK", 0);
+		/* who may only run this tool as root gets no shell from its pager */
+		(void)setenv("LESSSECURE", "1", 0);
+		(void)execv("/bin/sh", (char *const *)(uintptr_t)argv);
+	}
+	_exit(127);
+}
+
+/* What fits tables to a terminal cannot ask a pipe how wide it is. */
+static void hand_width_on(void)
+{
+	struct winsize size;
+	char columns[16];
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return;
+	(void)snprintf(columns, sizeof(columns), "%u", size.ws_col); /* fits */
+	(void)setenv("COLUMNS", columns, 0);
+}
+
+void term_open_pager(struct args *args, struct pager *ret)
+{
+	const char *command = find_pager(args);
+	_cleanup_fd_ int input = -EBADF, output = -EBADF;
+	struct pager pager = { .out = -EBADF, .err = -EBADF };
+	int fds[2];
+
+	*ret = pager;
+	if (!command || pipe2(fds, O_CLOEXEC) < 0)
+		return;
+	input = fds[0];
+	output = fds[1];
+	hand_width_on();
+	(void)fflush(stdout); /* empty at this point */
+	pager.pid = fork();
+	if (pager.pid == 0)
+		run_pager(command, input);
+	if (pager.pid < 0)
+		return;
+	pager.out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	/* warnings belong below the text, not across it */
+	if (isatty(STDERR_FILENO))
+		pager.err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (pager.out >= 0)
+		(void)dup2(output, STDOUT_FILENO); /* else the pager has nothing to show */
+	if (pager.err >= 0)
+		(void)dup2(output, STDERR_FILENO);
+	/* who leaves the pager has seen enough */
+	(void)signal(SIGPIPE, SIG_IGN);
+	args->paged = true;
+	*ret = pager;
+}
+
+void term_close_pager(struct pager *pager)
+{
+	if (pager->pid <= 0)
 		return;
 	(void)fflush(stdout);
-	(void)close(STDOUT_FILENO);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+	/* what a pager that was left did not take is not for the terminal behind it */
+	__fpurge(stdout);
+	clearerr(stdout);
+	if (pager->out >= 0)
+		(void)dup2(pager->out, STDOUT_FILENO);
+	if (pager->err >= 0)
+		(void)dup2(pager->err, STDERR_FILENO);
+	closep(&pager->out);
+	closep(&pager->err);
+	/* the pager's key, not the end of us both */
+	(void)signal(SIGINT, SIG_IGN);
+	while (waitpid(pager->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	pager->pid = 0;
 }

@@ -40,9 +40,16 @@ const char *term_end(const struct term *term);
  */
 void term_print_diag(const struct term *term, FILE *f, const struct diag *diag);
 
+struct pager {
+	pid_t pid; /* 0: there is none */
+	int out;   /* what standard output and error were; -EBADF: untouched */
+	int err;
+};
+
 /*
- * Sends standard output through a pager ($MEMCG_POLICY_PAGER, $PAGER, less) when it is a
- * terminal and the text may be long. term_close_pager() waits for it.
+ * Sends standard output through a pager ($MEMCG_POLICY_PAGER, $PAGER, less, more) where it is a
+ * terminal and the verb's text may be long, and says so in args. Without one the text is
+ * printed as it is. After term_init(). term_close_pager() waits for its end.
  */
-int term_open_pager(const struct args *args, pid_t *ret_pid) _must_check_;
-void term_close_pager(pid_t pid);
+void term_open_pager(struct args *args, struct pager *ret);
+void term_close_pager(struct pager *pager);
