@@ -408,7 +408,8 @@ void cli_print_help(FILE *f, int verb)
 	}
 	if (verb < 0)
 		fputs("\nmemcg-policy COMMAND --help shows the options of one command.", f);
-	fputs("\nSee the memcg-policy(8) man page for details.\n", f);
+	fprintf(f, "\nSee the memcg-policy%s(8) man page for details.\n",
+		verb == VERB_BENCH ? "-bench" : "");
 }
 
 int cli_print_table(FILE *f)
