@@ -31,20 +31,15 @@ static struct diag_message *reserve(struct diag *diag)
 	return &diag->messages[diag->n];
 }
 
-void diag_add(struct diag *diag, enum diag_level level, const struct diag_where *where,
-	      const char *fmt, ...)
+void diag_addv(struct diag *diag, enum diag_level level, const struct diag_where *where,
+	       const char *fmt, va_list ap)
 {
 	static const struct diag_where nowhere;
 	struct diag_message *slot, m = { .level = level };
-	va_list ap;
-	int n;
 
 	if (!where)
 		where = &nowhere;
-	va_start(ap, fmt);
-	n = vasprintf(&m.text, fmt, ap);
-	va_end(ap);
-	if (n < 0) {
+	if (str_vprintf(&m.text, fmt, ap) < 0) {
 		diag->failed = true;
 		return;
 	}
@@ -64,6 +59,16 @@ void diag_add(struct diag *diag, enum diag_level level, const struct diag_where 
 	}
 	*slot = m;
 	diag->n++;
+}
+
+void diag_add(struct diag *diag, enum diag_level level, const struct diag_where *where,
+	      const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	diag_addv(diag, level, where, fmt, ap);
+	va_end(ap);
 }
 
 size_t diag_count(const struct diag *diag, enum diag_level level)

@@ -8,6 +8,8 @@
 
 #include "base/macro.h"
 
+#include <stdarg.h>
+
 enum diag_level {
 	DIAG_ERROR,
 	DIAG_WARNING,
@@ -46,6 +48,8 @@ struct diag_where {
 
 void diag_add(struct diag *diag, enum diag_level level, const struct diag_where *where,
 	      const char *fmt, ...) _printf_(4, 5);
+void diag_addv(struct diag *diag, enum diag_level level, const struct diag_where *where,
+	       const char *fmt, va_list ap) _printf_(4, 0);
 
 #define diag_error(diag, where, ...)   diag_add(diag, DIAG_ERROR, where, __VA_ARGS__)
 #define diag_warning(diag, where, ...) diag_add(diag, DIAG_WARNING, where, __VA_ARGS__)

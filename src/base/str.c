@@ -30,19 +30,25 @@ char *str_dup_n(const char *s, size_t size)
 	return copy;
 }
 
-int str_printf(char **ret, const char *fmt, ...)
+int str_vprintf(char **ret, const char *fmt, va_list ap)
 {
 	char *s;
-	va_list ap;
-	int n;
 
-	va_start(ap, fmt);
-	n = vasprintf(&s, fmt, ap);
-	va_end(ap);
-	if (n < 0)
+	if (vasprintf(&s, fmt, ap) < 0)
 		return -ENOMEM;
 	*ret = s;
 	return 0;
+}
+
+int str_printf(char **ret, const char *fmt, ...)
+{
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	r = str_vprintf(ret, fmt, ap);
+	va_end(ap);
+	return r;
 }
 
 static bool strbuf_grow(struct strbuf *buf, size_t more)
@@ -163,14 +169,14 @@ void strv_add_n(struct strv *v, const char *s, size_t size)
 
 void strv_addf(struct strv *v, const char *fmt, ...)
 {
-	char *s;
+	char *s = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&s, fmt, ap);
+	if (str_vprintf(&s, fmt, ap) < 0)
+		s = NULL;
 	va_end(ap);
-	strv_take(v, n < 0 ? NULL : s);
+	strv_take(v, s);
 }
 
 void strv_pop(struct strv *v)

@@ -29,6 +29,7 @@ char *str_dup_n(const char *s, size_t size) _must_check_;
 
 /* asprintf() with our error convention: 0 or -ENOMEM. */
 int str_printf(char **ret, const char *fmt, ...) _must_check_ _printf_(2, 3);
+int str_vprintf(char **ret, const char *fmt, va_list ap) _must_check_ _printf_(2, 0);
 
 /*
  * A growing byte buffer, always NUL-terminated once something was added. A failed allocation

@@ -120,16 +120,12 @@ int boots_read(char *const *paths, size_t n, struct boots *ret, struct diag *dia
 int boots_not_comparable(struct diag *diag, const char *path, const char *hint, const char *fmt,
 			 ...)
 {
-	_cleanup_free_ char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	diag_addv(diag, DIAG_ERROR, &(struct diag_where){ .path = path, .hint = hint }, fmt,
+		  ap);
 	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
-	diag_error(diag, &(struct diag_where){ .path = path, .hint = hint }, "%s", text);
 	return -EXDEV;
 }
 

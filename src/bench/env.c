@@ -52,7 +52,7 @@ static enum env_state say(enum env_state state, char **ret, const char *fmt, ...
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(ret, fmt, ap) < 0)
+	if (str_vprintf(ret, fmt, ap) < 0)
 		*ret = NULL;
 	va_end(ap);
 	return state;

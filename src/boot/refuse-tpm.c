@@ -34,16 +34,12 @@ static int refuse(const struct search *s, const char *path, const char *hint, co
 static int refuse(const struct search *s, const char *path, const char *hint, const char *fmt,
 		  ...)
 {
-	_cleanup_free_ char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	diag_addv(s->diag, DIAG_ERROR, &(struct diag_where){ .path = path, .hint = hint }, fmt,
+		  ap);
 	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
-	diag_error(s->diag, &(struct diag_where){ .path = path, .hint = hint }, "%s", text);
 	return 0;
 }
 

@@ -167,15 +167,13 @@ static int set_verdict(struct host *host, enum verdict verdict, const char *next
 		       const char *fmt, ...)
 {
 	va_list ap;
-	int n;
+	int r;
 
 	va_start(ap, fmt);
-	n = vasprintf(&host->verdict_text, fmt, ap);
+	r = str_vprintf(&host->verdict_text, fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		host->verdict_text = NULL;
-		return -ENOMEM;
-	}
+	if (r < 0)
+		return r;
 	host->verdict = verdict;
 	host->next_step = next_step;
 	return 0;

@@ -41,16 +41,16 @@ static int add(struct decision *d, const char *path, unsigned line, const char *
 						    sizeof(*more)),
 			       reason = { .line = path ? line : 0 };
 	va_list ap;
-	int n;
+	int r;
 
 	if (!more)
 		return -ENOMEM;
 	d->reasons = more;
 	va_start(ap, fmt);
-	n = vasprintf(&reason.text, fmt, ap);
+	r = str_vprintf(&reason.text, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	if (path) {
 		reason.path = strdup(path);
 		if (!reason.path) {

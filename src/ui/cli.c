@@ -118,16 +118,11 @@ static int usage_error(struct diag *diag, const char *hint, const char *fmt, ...
 	const struct diag_where where = {
 		.hint = hint ? hint : "memcg-policy --help",
 	};
-	_cleanup_free_ char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	diag_addv(diag, DIAG_ERROR, &where, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
-	diag_error(diag, &where, "%s", text);
 	return -EINVAL;
 }
 

@@ -33,13 +33,13 @@ static int verdict_set(struct verdict *verdict, enum unit_finding_state state, c
 		       ...)
 {
 	va_list ap;
-	int n;
+	int r;
 
 	va_start(ap, fmt);
-	n = vasprintf(&verdict->why, fmt, ap);
+	r = str_vprintf(&verdict->why, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	verdict->state = state;
 	return 1;
 }

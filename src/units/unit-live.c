@@ -40,13 +40,13 @@ static int say(struct unit_finding *finding, enum unit_finding_state state, cons
 {
 	char *why;
 	va_list ap;
-	int n;
+	int r;
 
 	va_start(ap, fmt);
-	n = vasprintf(&why, fmt, ap);
+	r = str_vprintf(&why, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	free(finding->why);
 	finding->why = why;
 	finding->state = state;
