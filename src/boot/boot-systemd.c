@@ -83,6 +83,14 @@ static int systemd_read(const struct boot *boot, struct boot_state *ret, struct 
 
 /* --- changing --- */
 
+static bool has_ours(const struct boot_state *state)
+{
+	for (size_t i = 0; i < state->entries.n; i++)
+		if (state->entries.items[i].ours)
+			return true;
+	return false;
+}
+
 /* Whether kernel-install writes the entries: it calls them TOKEN-RELEASE. */
 static bool by_kernel_install(const struct boot_state *state)
 {
@@ -101,6 +109,7 @@ static int systemd_plan(const struct boot *boot, const struct boot_state *state,
 {
 	static const struct bls_source source = { .dirs = esp_entry_dirs,
 						  .reader = BLS_SYSTEMD };
+	size_t before = cs->n;
 	int r = 0;
 
 	if (words->want == BOOT_WANT_NOTHING)
@@ -111,6 +120,12 @@ static int systemd_plan(const struct boot *boot, const struct boot_state *state,
 		r = bls_dir_plan(boot, &source, state, words, cs, diag);
 	if (r >= 0)
 		r = uki_plan(boot, state, words, cs, diag);
+	if (r >= 0 && cs->n == before && state->entries.n > 0 && !has_ours(state)) {
+		diag_error(diag, &(struct diag_where){ .hint = "memcg-policy entries" },
+			   "none of the entries is this system's: of another machine id, or of "
+			   "kernels that are not here");
+		return -ENOTSUP;
+	}
 	if (r < 0 || cs->refresh == REFRESH_PRINT)
 		return r;
 	return text_plan_verify(boot, state, words, cs->n > 0, cs);

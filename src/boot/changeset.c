@@ -210,6 +210,12 @@ static int apply_edit(const struct root *root, const char *path, const struct co
 	return atomic_put(root, path, expected, wanted, mode, flags);
 }
 
+/* -EPERM is what a plan that is refused comes with, and --force would not help here. */
+static int write_error(int r)
+{
+	return r == -EPERM ? -EACCES : r;
+}
+
 static void report_write(struct diag *diag, enum diag_level level, const char *path, int r)
 {
 	const char *hint = NULL;
@@ -261,7 +267,7 @@ static int apply_batch(const struct root *root, const struct edit *edits, size_t
 	r = atomic_put_all(root, changes, n, &at);
 	if (r < 0)
 		report_write(diag, DIAG_ERROR, edits[at].path, r);
-	return r;
+	return write_error(r);
 }
 
 static int apply(const struct root *root, const struct changeset *cs, struct diag *diag)
@@ -281,14 +287,14 @@ static int apply(const struct root *root, const struct changeset *cs, struct dia
 			i++;
 		}
 		if (r < 0)
-			return r;
+			return write_error(r);
 	}
 	for (size_t i = 0; i < cs->rmdirs.n; i++) {
 		int r = atomic_rmdir(root, cs->rmdirs.items[i]);
 
 		if (r < 0) {
 			report_write(diag, DIAG_ERROR, cs->rmdirs.items[i], r);
-			return r;
+			return write_error(r);
 		}
 	}
 	return 0;
@@ -391,7 +397,7 @@ static int recover(const struct changeset_task *task, struct diag *diag)
 	r = record_commit(task->root);
 	if (r < 0) {
 		report_write(diag, DIAG_ERROR, RECORD_PENDING, r);
-		return r;
+		return write_error(r);
 	}
 	diag_notice(diag, NULL, "an interrupted change (%s) was finished first", record.verb);
 	return 0;
@@ -418,7 +424,7 @@ static int run_locked(const struct changeset_task *task, struct changeset *cs,
 	r = record_begin(task->root, cs, task->verb, &made);
 	if (r < 0) {
 		report_write(diag, DIAG_ERROR, RECORD_PENDING, r);
-		return r;
+		return write_error(r);
 	}
 	r = apply(task->root, cs, diag);
 	if (r >= 0 && has_sequel(cs))
@@ -428,7 +434,7 @@ static int run_locked(const struct changeset_task *task, struct changeset *cs,
 	r = record_commit(task->root);
 	if (r < 0) {
 		report_write(diag, DIAG_ERROR, RECORD_PENDING, r);
-		return r; /* everything is done; the next run commits it */
+		return write_error(r); /* everything is done; the next run commits it */
 	}
 	return CHANGESET_CHANGED;
 }

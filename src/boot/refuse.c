@@ -73,17 +73,36 @@ static const char *volatile_kind(const struct statfs *fs)
 	}
 }
 
+/* Device, and whether it is read-only here: parts of one may be mounted otherwise. */
+static int look_at_mount(const struct root *root, const char *dir, dev_t *ret_device,
+			 bool *ret_read_only)
+{
+	_cleanup_fd_ int fd = -EBADF;
+	struct statfs fs;
+	struct stat st;
+	int r = root_open_path(root, dir, &fd);
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+		return -errno;
+	*ret_device = st.st_dev;
+	*ret_read_only = fs.f_flags & ST_RDONLY;
+	return 0;
+}
+
 /* Where the file system of a directory is mounted: the highest one above it on the same device.
  */
 static int mount_point(const struct root *root, const char *dir, char **ret)
 {
 	_cleanup_free_ char *path = strdup(dir);
-	struct stat st, above;
+	bool read_only, above_read_only;
+	dev_t device, above;
 	int r;
 
 	if (!path)
 		return -ENOMEM;
-	r = root_stat(root, path, &st);
+	r = look_at_mount(root, path, &device, &read_only);
 	while (r >= 0 && !streq(path, "/")) {
 		_cleanup_free_ char *parent = strdup(path);
 		char *slash;
@@ -92,8 +111,8 @@ static int mount_point(const struct root *root, const char *dir, char **ret)
 			return -ENOMEM;
 		slash = strrchr(parent, '/');
 		slash[slash == parent] = '\0';
-		r = root_stat(root, parent, &above);
-		if (r < 0 || above.st_dev != st.st_dev)
+		r = look_at_mount(root, parent, &above, &above_read_only);
+		if (r < 0 || above != device || above_read_only != read_only)
 			break;
 		free(path);
 		path = TAKE_PTR(parent);

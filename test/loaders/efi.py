@@ -173,7 +173,7 @@ def inputs():
     """The program with its libraries, also those that it opens on demand."""
     files = {"/opt/test/program": PROGRAM}
     wanted = initramfs.libraries(PROGRAM)
-    for library in ("libmount.so.1", "libarchive.so.13", "libz.so.1"):
+    for library in ("libjson-c.so.5", "libmount.so.1", "libarchive.so.13", "libz.so.1"):
         found = next(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{library}"), None)
         if found:
             wanted += [str(found), *initramfs.libraries(found)]

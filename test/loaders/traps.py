@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -360,6 +361,47 @@ def no_loader():
     set_changes({"/etc/machine-id": MID + "\n"}, "off", {}, 0, "only the policy is stored")
 
 
+def read_only():
+    """35: a part of the root that is read-only is named, and nothing is written."""
+    if os.geteuid() != 0:
+        print("SKIP read_only: not root")
+        return
+    script = ('mount --bind "$0/boot" "$0/boot" && mount -o remount,ro,bind "$0/boot" && exec "$@"')
+
+    def body(root, before):
+        result = run(root, "set", "off", prefix=("unshare", "--mount", "sh", "-c", script, str(root)))
+        check(result.returncode == 7 and "/boot: error: is read-only" in result.stderr,
+              f"exit status {result.returncode}: {result.stderr}")
+        loaders.compare(before, snapshot(root), "read-only")
+    with_files(ROOTS["arch-systemd-boot"][1], body)
+
+
+def not_permitted():
+    """35: what the kernel does not permit (an immutable file) is no refusal that --force helps with."""
+    if not shutil.which("strace"):
+        print("SKIP not_permitted: strace is not installed")
+        return
+
+    def body(root, before):
+        for call in ("renameat", "mkdirat", "fsync"):
+            result = run(root, "set", "off", prefix=(
+                "strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}",
+                "-e", f"inject={call}:error=EPERM:when=1"))
+            check(result.returncode == 1 and "--force" not in result.stderr,
+                  f"{call}: exit status {result.returncode}: {result.stderr}")
+            loaders.compare(before, snapshot(root), f"{call}: not permitted")
+    with_files(ROOTS["arch-systemd-boot"][1], body)
+
+
+def none_of_ours():
+    """22: entries of another installation alone: not done, and said."""
+    other = "f" * 32
+    set_changes({
+        "/boot/EFI/systemd/systemd-bootx64.efi": "", "/etc/machine-id": MID + "\n",
+        f"/boot/loader/entries/{other}-6.1.0.conf": bls("6.1.0", ARGS),
+    }, "off", {}, 5, "none of the entries is this system's")
+
+
 def unmounted():
     """35: a /boot that is in fstab and not there."""
     files = {"/etc/fstab": "UUID=1 / ext4 defaults 0 1\nUUID=2\t/boot/efi vfat umask=0077 0 2\n"}
@@ -480,7 +522,7 @@ TRAPS = [
     (25, LIVE + " ukify_secure"), (26, dracut), (27, pi_files), (27, pi_places), (28, armbian),
     (29, LIVE + " u_boot_menu"), (30, "test/loaders/loaders.py recognised (zipl)"), (31, stub),
     (32, GRUB + " truth"), (33, GRUB + " trial"), (34, full_environment), (34, odd_environment),
-    (35, "test/faults"), (35, unmounted), (36, no_loader), (37, "unit grub"), (38, "unit refuse"),
+    (35, "test/faults"), (35, unmounted), (35, read_only), (35, not_permitted), (22, none_of_ours), (36, no_loader), (37, "unit grub"), (38, "unit refuse"),
     (39, crash_kernel), (40, GRUB), (41, "test/loaders/loaders.py long_lines"), (42, installing),
     (43, "golden roots"), (44, links), (45, "test/faults"), (46, LIVE + " u_boot_fails"),
     (47, LIVE + " u_boot_fails"), (48, "test/loaders/loaders.py silverblue"), (49, left_entries),
