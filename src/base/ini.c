@@ -220,7 +220,7 @@ static bool is_section_name(const char *s, size_t size)
 static int parse_logical(struct ini *ini, const struct physical *first, struct ini_item *ret)
 {
 	char *text = strip(ini->logical.data), *equals;
-	const char *key_at = first->data + leading_blanks(first->data, first->size);
+	const char *key_at = first->data + leading_blanks(first->data, first->size), *value_at;
 
 	ret->column = column_of(first, key_at);
 	if (*text == '\0')
@@ -254,13 +254,14 @@ static int parse_logical(struct ini *ini, const struct physical *first, struct i
 	ret->value = strip(equals + 1);
 	ret->kind = *ret->key ? INI_ASSIGNMENT : INI_EMPTY_KEY;
 	/* the value's place: exact when it starts on the first line, else that line's end */
-	equals = memchr(first->data, '=', first->size);
-	if (equals) {
-		const char *p = equals + 1, *end = first->data + first->size;
+	value_at = memchr(first->data, '=', first->size);
+	if (value_at) {
+		const char *end = first->data + first->size;
 
-		while (p < end && (*p == ' ' || *p == '\t'))
-			p++;
-		ret->value_column = column_of(first, p);
+		value_at++;
+		while (value_at < end && (*value_at == ' ' || *value_at == '\t'))
+			value_at++;
+		ret->value_column = column_of(first, value_at);
 	} else
 		ret->value_column = ret->column;
 	ret->value_line = first->line;

@@ -273,8 +273,11 @@ static int on_property(sd_bus_message *reply, void *userdata, sd_bus_error *erro
 
 	property.error = reply_error(systemd, reply);
 	systemd->outstanding--;
-	/* NoReply, which libsystemd also makes up for calls under way when a connection ends */
-	if (property.error == -ETIMEDOUT)
+	/*
+	 * What libsystemd makes up for calls under way when a connection ends: NoReply, which
+	 * may be the manager's too, and from 262 on Disconnected.
+	 */
+	if (property.error == -ETIMEDOUT || property.error == -ECONNRESET)
 		fail(systemd, property.error);
 	if (property.error >= 0)
 		property.error = read_property(&systemd->lib, reply, &property);

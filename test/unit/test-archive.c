@@ -66,7 +66,7 @@ static void test_damaged(void **state _unused_)
 	}
 }
 
-static int stop(void *userdata, const void *data, size_t size)
+static int stop_at_once(void *userdata, const void *data, size_t size)
 {
 	(void)data;
 	*(size_t *)userdata = size;
@@ -76,7 +76,7 @@ static int stop(void *userdata, const void *data, size_t size)
 static void test_stop(void **state _unused_)
 {
 	size_t seen = 0;
-	int r = archive_uncompress(gzipped, sizeof(gzipped) - 1, 100, stop, &seen);
+	int r = archive_uncompress(gzipped, sizeof(gzipped) - 1, 100, stop_at_once, &seen);
 
 	if (r == -EOPNOTSUPP)
 		skip();

@@ -135,7 +135,7 @@ static void test_same(void **state _unused_)
 	unsigned found = count(&seed, false, 1);
 
 	print_message("A/A: %u of %d runs significant\n", found, RUNS);
-	assert_in_range(found, 0, RUNS * 7 / 100);
+	assert_true(found <= RUNS * 7 / 100);
 }
 
 static void test_planted(void **state _unused_)
@@ -144,7 +144,7 @@ static void test_planted(void **state _unused_)
 	unsigned found = count(&seed, false, 1.05);
 
 	print_message("A/B, +5 %%: %u of %d runs significant\n", found, RUNS);
-	assert_in_range(found, RUNS * 9 / 10, RUNS);
+	assert_true(found >= RUNS * 9 / 10);
 }
 
 /* The same statistics on one arm after the other: the order is what makes them honest. */
@@ -155,7 +155,7 @@ static void test_blocks(void **state _unused_)
 
 	print_message("A/A, arms one after the other: %u of %d runs significant\n", found,
 		      RUNS);
-	assert_in_range(found, RUNS * 20 / 100, RUNS);
+	assert_true(found >= RUNS * 20 / 100);
 }
 
 int main(void)
