@@ -6,6 +6,7 @@
 #include "base/temporary.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 
 enum { OVERWRITE_MAX = 4096 };
@@ -194,7 +195,19 @@ static int settle(const struct root *root, const struct atomic_change *changes,
 	return r < 0 ? r : sync_places(root, batch, DURABLE_FILE_SYSTEM);
 }
 
-static int keep_fat_copies(const struct root *root, const struct batch *batch)
+/* What the copy of a file is called; of a name that is too long to go on, its beginning. */
+static int fat_copy_name(const char *name, char **ret)
+{
+	size_t most = NAME_MAX - strlen(ATOMIC_FAT_COPY_SUFFIX), n = strlen(name);
+
+	/* not inside a character */
+	if (n > most)
+		for (n = most; n > 0 && ((unsigned char)name[n] & 0xc0) == 0x80;)
+			n--;
+	return str_printf(ret, "%.*s" ATOMIC_FAT_COPY_SUFFIX, (int)n, name);
+}
+
+static int keep_fat_copies(const struct root *root, struct batch *batch)
 {
 	bool any = false;
 
@@ -203,10 +216,12 @@ static int keep_fat_copies(const struct root *root, const struct batch *batch)
 		_cleanup_free_ char *name = NULL;
 		int r;
 
+		batch->at = i;
 		if (!*s->copy.name)
 			continue;
-		if (str_printf(&name, "%s" ATOMIC_FAT_COPY_SUFFIX, s->place.name) < 0)
-			return -ENOMEM;
+		r = fat_copy_name(s->place.name, &name);
+		if (r < 0)
+			return r;
 		r = temporary_move(s->place.dir, &s->copy, name, false);
 		if (r < 0)
 			return r;
@@ -470,7 +485,7 @@ int atomic_forget_copy(const struct root *root, const char *path)
 		return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 	if (!durable_is_fat(place.dir))
 		return 0;
-	if (str_printf(&name, "%s" ATOMIC_FAT_COPY_SUFFIX, place.name) < 0)
+	if (fat_copy_name(place.name, &name) < 0)
 		return -ENOMEM;
 	if (unlinkat(place.dir, name, 0) < 0)
 		return errno == ENOENT ? 0 : -errno;

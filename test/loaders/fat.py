@@ -146,6 +146,17 @@ def systemd_boot(place="/boot/efi"):
     }
 
 
+# as long as FAT's names may be: a copy's, with more behind it, would be longer
+LONG = "x" * 250 + ".conf"
+
+
+def long_name():
+    """An entry of that name, and one beside it that is written first or last."""
+    entry = "title Debian\nlinux /vmlinuz\noptions root=UUID=x ro\n"
+    return {"/boot/EFI/systemd/systemd-bootx64.efi": "", "/boot/vmlinuz": "",
+            f"/boot/loader/entries/{LONG}": entry, "/boot/loader/entries/b\u00f6se.conf": entry}
+
+
 PARTITIONS = {
     # root, place, options of the mount, file, its text afterwards
     "pi": (pi("/boot/firmware", PI + "\n"), "/boot/firmware", "rw", "/cmdline.txt", f"{PI} {OFF}\n"),
@@ -158,12 +169,14 @@ PARTITIONS = {
                 f"/loader/entries/{MID}-{RELEASE}+3-1.conf",
                 f"title Debian\nversion {RELEASE}\nmachine-id {MID}\n"
                 f"options root=UUID=x ro quiet systemd.machine_id={MID} {OFF}\nlinux /{MID}/linux\n"),
+    "long": (long_name(), "/boot", "rw,iocharset=utf8", f"/loader/entries/{LONG}",
+             f"title Debian\nlinux /vmlinuz\noptions root=UUID=x ro {OFF}\n"),
     "uki": ({**ROOTS["arch-uki"][1], "/efi/EFI/Linux/arch-linux.efi": uki("root=UUID=x rw quiet\n")},
             "/efi", "rw", None, None),
 }
 CASES = {
     "pi": ("pi", WHOLE, "rw"), "pi-case": ("pi-case", WHOLE, "rw"),
-    "pi-short": ("pi-short", WHOLE, "rw"), "entries": ("entries", WHOLE, "rw"),
+    "pi-short": ("pi-short", WHOLE, "rw"), "long": ("long", WHOLE, "rw"), "entries": ("entries", WHOLE, "rw"),
     "pi-kill": ("pi", KILL, "rw"), "entries-kill": ("entries", KILL, "rw"),
     "pi-full": ("pi", FULL, "rw"), "entries-full": ("entries", FULL, "rw"),
     "pi-read-only": ("pi", READ_ONLY, "ro"), "entries-read-only": ("entries", READ_ONLY, "ro"),
