@@ -271,11 +271,17 @@ static void enable_slices(struct units *units)
 	}
 }
 
-static void judge_all_enabled(struct gathering *g)
+/* whole: all links were looked at; where not, what nothing was seen to start is unknown. */
+static void judge_all_enabled(struct gathering *g, bool whole)
 {
 	strv_sort(&g->enabled);
-	for (size_t i = 0; i < g->units->n; i++)
-		g->units->items[i].enabled = judge_enabled(g, &g->units->items[i]);
+	for (size_t i = 0; i < g->units->n; i++) {
+		enum unit_enabled *enabled = &g->units->items[i].enabled;
+
+		*enabled = judge_enabled(g, &g->units->items[i]);
+		if (!whole && (*enabled == UNIT_STATIC || *enabled == UNIT_DISABLED))
+			*enabled = UNIT_ENABLED_UNKNOWN;
+	}
 	enable_slices(g->units);
 }
 
@@ -421,7 +427,7 @@ int units_load(const struct root *root, const struct unit_owner *owner,
 	if (r >= 0 && owner->user && units.n > 0)
 		r = look_at_delegation(root, &units);
 	if (r >= 0)
-		judge_all_enabled(&g);
+		judge_all_enabled(&g, budget > 0);
 	strv_done(&g.enabled);
 	strv_done(&g.more);
 	if (r < 0)
