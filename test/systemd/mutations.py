@@ -97,7 +97,8 @@ MUTATIONS = [
      "if (end == p || *p == '\\v')\n\t\treturn -EINVAL;\n\tif (*p"),
     (["boolean", "delegate boolean"], "booleans in lower case only", STR,
      "if (strcasecmp(s, no[i]) == 0) {", "if (streq(s, no[i])) {"),
-    (["boolean", "delegate boolean"], "t and y are no words", STR,
+    # not of "boolean": accounting is on by default, so that another word for yes changes nothing there
+    (["delegate boolean"], "t and y are no words", STR,
      '{ "1", "yes", "y", "true", "t", "on" }', '{ "1", "yes", "true", "on" }'),
     (["boolean", "delegate boolean"], "f and n are no words", STR,
      '{ "0", "no", "n", "false", "f", "off" }', '{ "0", "no", "false", "off" }'),
