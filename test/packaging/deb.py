@@ -26,6 +26,7 @@ import vm  # noqa: E402
 
 BUILD = ["build-essential", "git", "lintian", "libjson-xs-perl"]
 CLEAN = ["libjson-c5", "libsmartcols1", "systemd"]
+TESTBED = [*CLEAN, "apt", "autopkgtest", "dpkg-dev", "dracut-core", "grub-common", "python3"]
 DROPIN = "etc/default/grub.d/zz-memcg-policy.cfg"
 HOOK = "/etc/kernel/postinst.d/zzz-memcg-policy"
 
@@ -439,6 +440,26 @@ class Packages:
         expect(self.snapshot() == before, "the outer system was changed")
         expect(self.update_grub_calls() == 0, "update-grub ran for another root")
 
+    def autopkgtests(self):
+        """What Debian's own runner makes of packaging/deb/tests; "reboot" needs a machine, which is ./dev vm."""
+        with tempfile.TemporaryDirectory(prefix="deb-testbed-", dir=vm.cache_dir()) as root:
+            root = pathlib.Path(root)
+            root.chmod(0o755)
+            disk.unpack(disk.bootstrap(self.suite, TESTBED), root)
+            for name in ("memcg-policy", "memcg-policy-dracut"):
+                shutil.copy(self.deb(name), root / "tmp")
+            (root / "src").mkdir()
+            source_tar(root / "src.tar")
+            disk.run(["tar", "-C", root / "src", "-xf", root / "src.tar"])
+            shutil.copytree(root / "src/packaging/deb", root / "src/debian")
+            script = "autopkgtest --no-built-binaries /tmp/*.deb /src -- null || [ $? = 2 ]"
+            command = ["unshare", "--mount", "--pid", "--net", "--fork", f"--mount-proc={root}/proc", "chroot", root]
+            said = disk.run([*command, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "sh", "-c", script])
+        results = dict(re.findall(r"^(\S+) +(PASS|FAIL|SKIP|FLAKY)\b", said.rpartition("@@ summary")[2], re.M))
+        print(f"{self.suite}: autopkgtest: {results}")
+        wanted = {"version": "PASS", "offline": "PASS", "hooks": "PASS", "reboot": "SKIP"}
+        expect(results == wanted, f"expected {wanted}:\n{said}")
+
     def dracut(self):
         """The module's package holds the module and nothing else."""
         names = disk.run(["dpkg-deb", "-c", self.deb("memcg-policy-dracut")])
@@ -462,6 +483,7 @@ INSTALL = [
     ("purge with other boot loaders", Packages.purges_others),
     ("another root", Packages.other_root),
     ("depends on what it opens", Packages.libraries),
+    ("autopkgtests", Packages.autopkgtests),
 ]
 HERE = [("build twice, same bytes", Packages.build_here), ("lintian", Packages.lintian), *INSTALL]
 IN_ROOT = [("build twice, same bytes; lintian", Packages.build_in_root), *INSTALL]
