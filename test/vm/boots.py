@@ -143,7 +143,7 @@ class Host:
     def new_kernel(self):
         """A kernel that comes while the drop-in is missing: the hook says so, apply mends it."""
         self.run(f"mv {DROPIN} /root/")
-        answer = self.run("dpkg -i /var/cache/vm/linux-image-*.deb", timeout=1800)
+        answer = self.run("dpkg -i /var/cache/vm/linux-*.deb", timeout=1800)
         expect("memcg-policy, after kernel" in answer.output, f"the hook said nothing:\n{answer.output}")
         self.run("memcg-policy check", 3)
         self.run("memcg-policy apply --force")

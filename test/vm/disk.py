@@ -40,12 +40,15 @@ echo MODULES=list >"$1/etc/initramfs-tools/conf.d/vm"
 printf '%s\\n' virtio_pci virtio_blk ext4 >"$1/etc/initramfs-tools/modules"
 """
 
-# A second kernel for the test of a kernel upgrade; its package waits in /var/cache/vm.
+# A second kernel for the test of a kernel upgrade; its packages wait in /var/cache/vm. After trixie a
+# kernel is an image and the parts that it depends on.
 SECOND_KERNEL = """
 mkdir -p "$1/var/cache/vm"
-chroot "$1" sh -c 'cd /var/cache/vm &&
-	apt-get download $(apt-cache depends linux-image-cloud-amd64 |
-		sed -n "s/.*Depends: \\(linux-image-[0-9].*\\)/\\1/p")'
+chroot "$1" sh -ec 'cd /var/cache/vm
+	image=$(apt-cache depends linux-image-cloud-amd64 |
+		sed -n "s/.*Depends: \\(linux-image-[0-9].*\\)/\\1/p")
+	apt-get download $image $(apt-cache depends $image |
+		sed -n "s/.*Depends: \\(linux-[a-z]*-[0-9].*\\)/\\1/p")'
 rm "$1/etc/dpkg/dpkg.cfg.d/99mmdebstrap"
 """
 
