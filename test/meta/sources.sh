@@ -13,8 +13,8 @@ list() {
 		git ls-files -co --exclude-standard "$@"
 	else
 		for pattern; do
-			find . -path './build*' -prune -o -name "${pattern##*/}" -print
-		done
+			find . -path './build*' -prune -o -path "./$pattern" -print
+		done | sed 's|^\./||'
 	fi
 }
 
