@@ -237,9 +237,9 @@ def expected_size(key, value, ram):
 
 
 def seconds(text):
-    """systemd's "1min 30s" """
+    """systemd's "1min 30s", and "1.500000s" of newer ones; what is below a second is dropped."""
     units = {"y": 31557600, "month": 2629800, "w": 604800, "d": 86400, "h": 3600, "min": 60, "s": 1}
-    return sum(int(n) * units[unit] for n, unit in re.findall(r"(\d+)([a-z]+)", text))
+    return sum(int(n) * units.get(unit, 0) for n, unit in re.findall(r"(\d+)(?:\.\d+)?([a-z]+)", text))
 
 
 def resolved(path, root, hops=0):
