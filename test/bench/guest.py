@@ -50,7 +50,7 @@ def build(path, program, options):
         init.flush()
         pathlib.Path(init.name).chmod(0o755)
         files = {"/init": init.name, "/usr/bin/memcg-policy": str(program)}
-        for library in initramfs.libraries(str(program)):
+        for library in initramfs.libraries(str(program), "libjson-c.so.5"):
             files[library] = library
         initramfs.build(path, files=files)
     return path

@@ -20,10 +20,12 @@ mknod -m 600 /dev/vdz b "$major" "$minor"
 mount /dev/vdz "$root"
 mount -t proc proc /proc
 
-# the program under test, with its libraries: it may be built with sanitizers
+# the program under test, with its libraries, also the one that it opens on demand: it may be
+# built with sanitizers
 mount -t tmpfs tmpfs "$root/mnt/test"
 cp "$build/memcg-policy" "$root/mnt/test/program"
-ldd "$build/memcg-policy" | sed -n 's/.* => \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' |
+{ ldd "$build/memcg-policy"; /sbin/ldconfig -p | grep 'libjson-c\.so\.5 '; } |
+	sed -n 's/.* => \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' |
 	while read -r lib; do cp "$lib" "$root/mnt/test/"; done
 linker=$(basename "$(ldd "$build/memcg-policy" | sed -n 's/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' | head -n 1)")
 cat >"$root/mnt/test/memcg-policy" <<END

@@ -61,7 +61,7 @@ def base_disk(name):
 
 def program_drive(path):
     files = {"/opt/memcg/program": machine.PROGRAM}
-    for library in initramfs.libraries(machine.PROGRAM):
+    for library in initramfs.libraries(machine.PROGRAM, "libjson-c.so.5"):
         files[f"/opt/memcg/{pathlib.Path(library).name}"] = library
     linker = next(name for name in files if "/ld-linux" in name)
     with tempfile.NamedTemporaryFile("w") as wrapper:

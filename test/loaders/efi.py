@@ -174,11 +174,7 @@ def make_esp(path, files):
 def inputs():
     """The program with its libraries, also those that it opens on demand."""
     files = {"/opt/test/program": PROGRAM}
-    wanted = initramfs.libraries(PROGRAM)
-    for library in ("libjson-c.so.5", "libmount.so.1", "libarchive.so.13", "libz.so.1"):
-        found = next(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{library}"), None)
-        if found:
-            wanted += [str(found), *initramfs.libraries(found)]
+    wanted = initramfs.libraries(PROGRAM, "libjson-c.so.5", "libmount.so.1", "libarchive.so.13", "libz.so.1")
     for library in wanted:
         files["/opt/test/" + os.path.basename(library)] = library
     linker = next(os.path.basename(x) for x in wanted if "/ld-" in x)

@@ -9,9 +9,11 @@ root=$1 program=$2 script=$3
 mount --bind "$root" "$root"
 mount -t tmpfs tmpfs "$root/mnt"
 mkdir "$root/mnt/test" "$root/mnt/old"
-# the program under test, with its libraries: it may be built with sanitizers
+# the program under test, with its libraries, also the one that it opens on demand: it may be
+# built with sanitizers
 cp "$program" "$root/mnt/test/program"
-ldd "$program" | sed -n 's/.* => \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' |
+{ ldd "$program"; /sbin/ldconfig -p | grep 'libjson-c\.so\.5 '; } |
+	sed -n 's/.* => \(\/[^ ]*\).*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' |
 	while read -r lib; do cp "$lib" "$root/mnt/test/"; done
 linker=$(basename "$(ldd "$program" | sed -n 's/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' | head -n 1)")
 cat >"$root/mnt/test/memcg-policy" <<END

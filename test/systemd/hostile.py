@@ -298,6 +298,7 @@ def too_many_links(t):
     """1,100,000 links in .wants, more than are looked at: what starts the sane unit is unknown"""
     if FACTOR == 1:
         print("    SKIP too-many-links: only with --full")
+        t.whole = False
         return
     wants = t.etc / "a-first.target.wants"
     wants.mkdir()
@@ -435,6 +436,7 @@ def unreadable(t):
     """files and directories that an ordinary user may not read: what they say is unknown, not left out"""
     if os.getuid() != 0 or not shutil.which("setpriv"):
         print("    SKIP unreadable: needs root and setpriv")
+        t.whole = False
         return
     user = (shutil.which("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups")
     os.chmod(t.top, 0o755)

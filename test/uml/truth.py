@@ -126,7 +126,7 @@ def check_line(words):
     """The kernel, the prediction and the tool agree about one line."""
     output = inside(
         "mount -t cgroup2 cgroup2 /sys/fs/cgroup; cat /proc/cmdline; echo ==;"
-        f"cat /sys/fs/cgroup/cgroup.controllers; echo ==; dmesg; echo ==; {facts_print}; {status}",
+        f"cat /sys/fs/cgroup/cgroup.controllers; echo ==; dmesg; echo ==; {facts_print}; {status} 2>/dev/null",
         words)
     line, controllers, log, answers = output.split("==\n")
     tool, running = both(answers)
@@ -184,7 +184,7 @@ def check_image(path):
     return f"{answer['release']} {HONOURS}"
 
 
-ASK = f"{facts_print}; {status}"
+ASK = f"{facts_print}; {status} 2>/dev/null"  # the warnings are in the JSON, too
 NEST = (f"exec unshare -C -m sh -c 'umount /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup;"
         f"{ASK}'")
 

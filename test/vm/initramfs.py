@@ -21,10 +21,15 @@ poweroff -f
 """
 
 
-def libraries(program):
-    """The shared objects that the dynamic linker would load, the linker itself included."""
+def libraries(program, *opened):
+    """The shared objects that the dynamic linker would load, the linker itself included; and those
+    that the program opens on demand, by soname, with theirs, where this system has them."""
     text = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
-    return re.findall(r"(/\S+) \(0x", text)
+    found = re.findall(r"(/\S+) \(0x", text)
+    for soname in opened:
+        path = next(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{soname}"), None)
+        found += [str(path), *libraries(path)] if path else []
+    return list(dict.fromkeys(found))
 
 
 def build(path, programs=(), files=None):
