@@ -153,6 +153,24 @@ static int without_words(const char *args, char **ret)
 				    ret, &size, NULL);
 }
 
+/* Whether the default entry's kernel would boot as asked for with that line. */
+static int check_outcome(const struct boot *boot, const struct boot_entry *base, char *args,
+			 const struct boot_words *words, const char *otherwise,
+			 struct diag *diag)
+{
+	struct boot_entry entry = { .image = base->image,
+				    .kernel = base->kernel,
+				    .args = args };
+	int r = boot_entry_judge(boot, &entry);
+
+	free(entry.token);
+	if (entry.kernel != base->kernel)
+		free(entry.kernel);
+	if (r < 0)
+		return r;
+	return boot_entry_is(&entry, words->want) ? 0 : refuse(diag, base->source, otherwise);
+}
+
 /* Our entry as the loader reads it: the default one's line with the words and no other change,
  * and not the first of the menu. */
 static int check_text(const struct boot *boot, const struct boot_entry *base,
@@ -161,7 +179,6 @@ static int check_text(const struct boot *boot, const struct boot_entry *base,
 {
 	_cleanup_free_ char *args = NULL, *mine = NULL, *its = NULL;
 	_cleanup_bls_entry_ struct bls_entry old = {}, new = {};
-	struct boot_entry entry = { .image = base->image, .kernel = base->kernel };
 	int r = bls_parse(strrchr(base->source, '/') + 1, base_text, strlen(base_text),
 			  BLS_SYSTEMD, &old);
 
@@ -180,16 +197,8 @@ static int check_text(const struct boot *boot, const struct boot_entry *base,
 			      "a copy would not have the same line but for memcg's words");
 	if (bls_compare(&new, &old, BLS_SYSTEMD) <= 0)
 		return refuse(diag, base->source, "a copy would stand before it in the menu");
-	entry.args = args;
-	r = boot_entry_judge(boot, &entry);
-	free(entry.token);
-	if (entry.kernel != base->kernel)
-		free(entry.kernel);
-	if (r < 0)
-		return r;
-	return boot_entry_is(&entry, words->want)
-		       ? 0
-		       : refuse(diag, base->source, "a copy would not boot as asked for");
+	return check_outcome(boot, base, args, words, "a copy would not boot as asked for",
+			     diag);
 }
 
 static int plan_entry(const struct boot *boot, const struct boot_entry *base,
@@ -266,9 +275,8 @@ static int check_passed(const struct boot *boot, const struct boot_entry *base,
 			const struct uki *uki, const struct boot_words *words,
 			const char *options, const char *text, struct diag *diag)
 {
-	_cleanup_free_ char *passed = NULL;
+	_cleanup_free_ char *passed = NULL, *args = NULL;
 	_cleanup_bls_entry_ struct bls_entry bls = {};
-	struct boot_entry entry = { .image = base->image, .kernel = base->kernel };
 	int r = bls_parse(FILE_NAME, text, strlen(text), BLS_SYSTEMD, &bls);
 
 	if (r >= 0)
@@ -281,20 +289,13 @@ static int check_passed(const struct boot *boot, const struct boot_entry *base,
 			      "take both off");
 	if (bls_compare(&bls, &uki->key, BLS_SYSTEMD) <= 0)
 		return refuse(diag, base->source, "a copy would stand before it in the menu");
-	r = uki_line(boot, uki, base->source, passed, NULL, &entry.args, diag);
-	if (r >= 0)
-		r = boot_entry_judge(boot, &entry);
-	free(entry.args);
-	free(entry.token);
-	if (entry.kernel != base->kernel)
-		free(entry.kernel);
+	r = uki_line(boot, uki, base->source, passed, NULL, &args, diag);
 	if (r < 0)
 		return r;
-	return boot_entry_is(&entry, words->want)
-		       ? 0
-		       : refuse(diag, base->source,
-				"an add-on says the opposite, and is added to any line that is "
-				"passed to the image");
+	return check_outcome(boot, base, args, words,
+			     "an add-on says the opposite, and is added to any line that is "
+			     "passed to the image",
+			     diag);
 }
 
 static int plan_image(const struct boot *boot, const struct boot_entry *base,
