@@ -89,6 +89,26 @@ static void init(struct tree *tree, size_t i)
 	write_entry(tree, "other.conf", "title Other\nlinux /other\noptions ro\n");
 }
 
+static void check_refused(int r, const struct changeset *cs, const struct diag *diag,
+			  const char *why)
+{
+	assert_int_equal(r, -ENOTSUP);
+	assert_int_equal(cs->n, 0);
+	assert_non_null(strstr(diag->messages[diag->n - 1].text, why));
+}
+
+/* Of a trial that is written and chosen: a second time nothing is to do, and it goes. */
+static void check_again(const struct host *again, const struct boot_words *words,
+			struct changeset *cs, struct diag *diag)
+{
+	changeset_done(cs);
+	assert_int_equal(systemd_plan_trial(&again->boot, &again->state, words, cs, diag), 0);
+	assert_true(changeset_is_empty(cs));
+	assert_int_equal(systemd_plan_no_trial(&again->boot, true, cs, diag), 0);
+	assert_int_equal(cs->n, 1);
+	assert_null(cs->edits[0].new.data);
+}
+
 static void test_cases(void **state)
 {
 	(void)state;
@@ -107,9 +127,7 @@ static void test_cases(void **state)
 		assert_int_equal(boot_words(&host.boot, BOOT_WANT_OFF, &words, &diag), 0);
 		r = systemd_plan_trial(&host.boot, &host.state, &words, &cs, &diag);
 		if (!cases[i].trial) {
-			assert_int_equal(r, -ENOTSUP);
-			assert_int_equal(cs.n, 0);
-			assert_non_null(strstr(diag.messages[diag.n - 1].text, cases[i].why));
+			check_refused(r, &cs, &diag, cases[i].why);
 			tree_done(&tree);
 			continue;
 		}
@@ -129,15 +147,7 @@ static void test_cases(void **state)
 		assert_int_equal(again.next, MEMCG_OFF);
 		assert_true(again.after_entry && again.after_entry->ours);
 		assert_int_equal(boot_n_differing(&again.state, BOOT_WANT_ON), 0);
-		/* a second time nothing is to do */
-		changeset_done(&cs);
-		assert_int_equal(
-			systemd_plan_trial(&again.boot, &again.state, &words, &cs, &diag), 0);
-		assert_true(changeset_is_empty(&cs));
-		/* and it goes */
-		assert_int_equal(systemd_plan_no_trial(&again.boot, true, &cs, &diag), 0);
-		assert_int_equal(cs.n, 1);
-		assert_null(cs.edits[0].new.data);
+		check_again(&again, &words, &cs, &diag);
 		tree_done(&tree);
 	}
 }
@@ -276,9 +286,7 @@ static void test_images(void **state)
 		assert_int_equal(boot_words(&host.boot, images[i].want, &words, &diag), 0);
 		r = systemd_plan_trial(&host.boot, &host.state, &words, &cs, &diag);
 		if (!images[i].trial) {
-			assert_int_equal(r, -ENOTSUP);
-			assert_int_equal(cs.n, 0);
-			assert_non_null(strstr(diag.messages[diag.n - 1].text, images[i].why));
+			check_refused(r, &cs, &diag, images[i].why);
 			tree_done(&tree);
 			continue;
 		}
@@ -297,13 +305,7 @@ static void test_images(void **state)
 		assert_true(boot_entry_is(again.next_entry, images[i].want));
 		assert_true(again.after_entry && again.after_entry->ours);
 		assert_string_equal(again.after_entry->id, "linux.efi");
-		changeset_done(&cs);
-		assert_int_equal(
-			systemd_plan_trial(&again.boot, &again.state, &words, &cs, &diag), 0);
-		assert_true(changeset_is_empty(&cs));
-		assert_int_equal(systemd_plan_no_trial(&again.boot, true, &cs, &diag), 0);
-		assert_int_equal(cs.n, 1);
-		assert_null(cs.edits[0].new.data);
+		check_again(&again, &words, &cs, &diag);
 		tree_done(&tree);
 	}
 }
